@@ -51,7 +51,7 @@ $(READY): pyproject.toml constraints.txt
 	$(need_python)@test -x $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $(VENV)/.ready-*
 	@echo "Filling $(VENV) with MLX $(MLX) (a few hundred megabytes, once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' '$(MLX_PACKAGE)==$(MLX)'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' '$(MLX_PACKAGE)==$(MLX)'
 	@touch $@
 
 help: ## this list

@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.errors import InvalidArgument
 
 # No deadline in any profile: whether a test passes must not depend on how busy the machine is.
 settings.register_profile("fast", max_examples=25, deadline=None)
@@ -24,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--hypothesis-profile", default=None) is None:
         try:
             settings.load_profile(PROFILE)
-        except Exception:
+        except InvalidArgument:
             message = f"HYPOTHESIS_PROFILE={PROFILE} is no profile. Write fast, ci or nightly."
             raise pytest.UsageError(message) from None
 
