@@ -1,0 +1,76 @@
+"""Division with the scaled rule, in Python: what a project can use that cannot patch the library.
+
+The value is `mx.divide`'s own. Every derivative is a Laurent polynomial in the inputs and the weights (see
+`audit.patches.laurent`), so no order of derivative squares a denominator in the format.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+
+from audit.patches.laurent import Term, align, as_tuple, derivative, laurent, on
+
+_QUOTIENT = (Term(1, (1, -1)),)
+
+
+def divide(a: Any, b: Any, /, *, stream: mx.Stream | mx.Device | None = None) -> mx.array:
+    """a / b as `mx.divide` gives it, bit for bit, with derivatives of every order that neither overflow nor vanish.
+
+    Args:
+        a, b: arrays or scalars of any shapes that broadcast. Integers and booleans become floating-point as in
+            `mx.divide`. Complex operands keep MLX's own rule.
+        stream: where to compute; MLX's default stream if None.
+    """
+    quotient = mx.divide(a, b, stream=stream)
+    if not mx.issubdtype(quotient.dtype, mx.floating):
+        return quotient
+    with on(stream):
+        # Broadcast outside the rule: MLX sums a cotangent back to an argument's shape when it undoes a broadcast.
+        return _quotient(*mx.broadcast_arrays(*(_as_array(x, quotient.dtype) for x in (a, b))), stream=stream)
+
+
+def reciprocal(a: Any, /, *, stream: mx.Stream | mx.Device | None = None) -> mx.array:
+    """1 / a: MLX makes the same primitive of it as of a division."""
+    return divide(1, a, stream=stream)
+
+
+def _as_array(x: Any, dtype: mx.Dtype) -> mx.array:
+    return x.astype(dtype) if isinstance(x, mx.array) else mx.array(x, dtype)
+
+
+def _quotient(a: mx.array, b: mx.array, *, stream: mx.Stream | mx.Device | None) -> mx.array:
+    @mx.custom_function
+    def rule(a: mx.array, b: mx.array) -> mx.array:
+        return mx.divide(a, b, stream=stream)
+
+    @rule.vjp
+    def _(primals: Any, cotangent: mx.array, _: mx.array) -> Any:
+        at = (*primals, cotangent)
+        return tuple(laurent(at, derivative(_QUOTIENT, (i,)), _quotient, stream) for i in range(2))
+
+    @rule.jvp
+    def _(primals: Any, tangents: Any) -> mx.array:
+        # Where one argument is traced, MLX hands over None for the other's tangent.
+        given = [(i, tangent) for i, tangent in enumerate(as_tuple(tangents)) if tangent is not None]
+        at = (*primals, *(tangent for _, tangent in given))
+        return laurent(at, derivative(_QUOTIENT, [i for i, _ in given]), _quotient, stream)
+
+    @rule.vmap
+    def _(inputs: Any, axes: Any) -> tuple[mx.array, int]:
+        with on(stream):
+            at = align(as_tuple(inputs), as_tuple(axes))
+        return _quotient(*at, stream=stream), 0
+
+    return rule(a, b)
+
+
+class Arithmetic:
+    """`mlx.core` with `divide` and `reciprocal` replaced."""
+
+    divide = staticmethod(divide)
+    reciprocal = staticmethod(reciprocal)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(mx, name)
