@@ -34,7 +34,7 @@ bench: $(READY) compiler ## speed and memory, measured, never asserted
 lint: $(READY) ## style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 
 compare: $(READY) ## the committed reports: what the patched rule fixes
 	@$(BIN)/gradaudit compare reports/divide-before.json reports/divide-after.json $(ARGS)

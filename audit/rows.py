@@ -7,7 +7,14 @@ together; its imaginary columns are null for real formats.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+
 import pyarrow as pa
+
+from audit.errors import AuditError
+
+Shape = tuple[int, ...]
 
 CODED = pa.dictionary(pa.int16(), pa.string())
 
@@ -29,6 +36,7 @@ SCHEMA = pa.schema(
         pa.field("wrap", CODED, nullable=False),
         pa.field("point", pa.int32(), nullable=False),  # index in the batch
         pa.field("element", pa.int32(), nullable=False),  # flat index in the argument or output
+        pa.field("shapes", CODED, nullable=False),  # of arguments and weights, as `write_shapes` puts them
         # Encodings of every primal and weight at the point, argument after argument, re and im in turn if complex.
         pa.field("primals", pa.list_(pa.uint64()), nullable=False),
         pa.field("weights", pa.list_(pa.uint64()), nullable=False),
@@ -59,3 +67,26 @@ SCHEMA = pa.schema(
 def row_name(identifier: int) -> str:
     """A row's id as it is printed and written to JSON: 16 hexadecimal digits."""
     return f"{identifier:016x}"
+
+
+def write_shapes(arguments: Mapping[str, Shape], weights: Sequence[Shape]) -> str:
+    """Shapes of one point's arguments and weights as one text, e.g. ``"a(2,1) b(1,3); (2,3)"``; a scalar is ``()``."""
+    named = " ".join(f"{name}({','.join(map(str, shape))})" for name, shape in arguments.items())
+    return f"{named}; {' '.join('(' + ','.join(map(str, shape)) + ')' for shape in weights)}".rstrip()
+
+
+def read_shapes(text: str) -> tuple[dict[str, Shape], list[Shape]]:
+    """Arguments with their shapes, and the shapes of the weights, from what `write_shapes` wrote.
+
+    Raises:
+        AuditError: the text is not of that form.
+    """
+    if not re.fullmatch(r"\w+\([\d,]*\)( \w+\([\d,]*\))*;( \([\d,]*\))*", text):
+        raise AuditError(f"Shapes {text!r} cannot be read. They look like 'a(2,1) b(1,3); (2,3)'.")
+    arguments, weights = text.split(";")
+    named = {name: _shape(sizes) for name, sizes in re.findall(r"(\w+)\(([\d,]*)\)", arguments)}
+    return named, [_shape(sizes) for sizes in re.findall(r"\(([\d,]*)\)", weights)]
+
+
+def _shape(sizes: str) -> Shape:
+    return tuple(int(size) for size in sizes.split(",") if size)

@@ -1,0 +1,151 @@
+"""Comparison rows on disk: one Parquet file a shard while a run goes on, one file for all of them when it is done.
+
+A shard's file appears whole or not at all, so resuming is seeing which are there. Sealing joins them in plan order, one
+row group a shard; the names of the shards go into the file's metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from audit.errors import AuditError
+from audit.files import replacing
+from audit.rows import SCHEMA
+
+_SHARDS = b"gradaudit.shards"
+
+
+@dataclass(frozen=True)
+class RowStore:
+    """The rows of one run.
+
+    Args:
+        folder: the folder of the run.
+    """
+
+    folder: Path
+
+    @property
+    def sealed(self) -> Path:
+        """The file that holds all rows once the run is complete."""
+        return self.folder / "rows.parquet"
+
+    def finished(self) -> frozenset[str]:
+        """Names of the shards whose rows are on disk."""
+        if self.sealed.exists():
+            return frozenset(_sealed_shards(self.sealed))
+        return frozenset(unquote(path.stem) for path in self._shards.glob("*.parquet"))
+
+    def write(self, shard: str, rows: pa.Table) -> None:
+        """Put a finished shard on disk.
+
+        Args:
+            shard: its name.
+            rows: a table of `audit.rows.SCHEMA`.
+
+        Raises:
+            AuditError: the columns are not those of the schema, or the disk is full or not writable.
+        """
+        if rows.schema != SCHEMA:
+            wrong = [f.name for f in SCHEMA if f.name not in rows.schema.names or rows.schema.field(f.name) != f]
+            raise AuditError(f"Shard {shard!r}: columns {wrong} are not as in audit.rows.SCHEMA.")
+        with replacing(self._path(shard)) as temporary, _writer(temporary, SCHEMA) as writer:
+            writer.write_table(rows, row_group_size=max(len(rows), 1))
+
+    def read(self, shards: Sequence[str] | None = None) -> pa.Table:
+        """Rows on disk, in plan order.
+
+        Args:
+            shards: names in plan order of those that are read; None means all of a sealed file.
+
+        Raises:
+            AuditError: a file is absent, truncated or not one of this audit.
+        """
+        if self.sealed.exists():
+            names = _sealed_shards(self.sealed)
+            if shards is None:
+                return read_rows(self.sealed)
+            groups = [names.index(shard) for shard in shards]
+            return _checked(self.sealed, lambda: pq.ParquetFile(self.sealed).read_row_groups(groups))
+        if shards is None:
+            raise AuditError(f"{self.folder} has no rows.parquet: its run is not complete. Finish it with --resume.")
+        parts = [read_rows(self._path(shard)) for shard in shards]
+        return pa.concat_tables(parts) if parts else SCHEMA.empty_table()
+
+    def seal(self, order: Sequence[str]) -> Path:
+        """Join the shards into one file, one row group each, and remove their files.
+
+        Args:
+            order: names of all shards in plan order.
+
+        Raises:
+            AuditError: a shard is missing or cannot be read; what is on disk is left as it was.
+        """
+        if not self.sealed.exists():
+            missing = [shard for shard in order if shard not in self.finished()]
+            if missing:
+                raise AuditError(f"{self.folder}: shards {missing} are not finished. Go on with --resume.")
+            schema = SCHEMA.with_metadata({_SHARDS: json.dumps(list(order)).encode()})
+            with replacing(self.sealed) as temporary, _writer(temporary, schema) as writer:
+                for part in self._parts(order):
+                    writer.write_table(part, row_group_size=max(len(part), 1))
+        shutil.rmtree(self._shards, ignore_errors=True)
+        return self.sealed
+
+    @property
+    def _shards(self) -> Path:
+        return self.folder / "shards"
+
+    def _path(self, shard: str) -> Path:
+        return self._shards / f"{quote(shard, safe='')}.parquet"
+
+    def _parts(self, order: Sequence[str]) -> Iterator[pa.Table]:
+        for shard in order:
+            yield read_rows(self._path(shard)).replace_schema_metadata(None)
+
+
+def read_rows(path: Path) -> pa.Table:
+    """All rows of a Parquet file that the audit wrote, one chunk a column, one dictionary a coded column.
+
+    Raises:
+        AuditError: absent, truncated, or not a file of comparison rows.
+    """
+    return _checked(path, lambda: pq.read_table(path))
+
+
+def _checked(path: Path, load: Callable[[], pa.Table]) -> pa.Table:
+    if not path.exists():
+        raise AuditError(f"There is no file {path}.")
+    try:
+        table = load()
+    except (pa.ArrowException, OSError) as error:
+        raise AuditError(f"{path} is truncated or damaged: {_first_line(error)} Delete it and run again.") from error
+    if table.schema.remove_metadata() != SCHEMA:
+        raise AuditError(f"{path} holds no comparison rows of this version of the audit. Run again to write them.")
+    return table.unify_dictionaries().combine_chunks().replace_schema_metadata(None)
+
+
+def _sealed_shards(path: Path) -> list[str]:
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise AuditError(f"{path} is truncated or damaged: {_first_line(error)} Delete it and run again.") from error
+    if _SHARDS not in metadata:
+        raise AuditError(f"{path} holds no comparison rows of this audit. Name another folder with --output.")
+    return json.loads(metadata[_SHARDS])
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") + "."
