@@ -24,7 +24,7 @@ _SHARDS = b"gradaudit.shards"
 
 
 @dataclass(frozen=True)
-class RowStore:
+class Store:
     """The rows of one run.
 
     Args:
@@ -37,6 +37,9 @@ class RowStore:
     def sealed(self) -> Path:
         """The file that holds all rows once the run is complete."""
         return self.folder / "rows.parquet"
+
+    def __contains__(self, shard: str) -> bool:
+        return shard in self.finished()
 
     def finished(self) -> frozenset[str]:
         """Names of the shards whose rows are on disk."""

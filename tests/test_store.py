@@ -10,7 +10,7 @@ from rows_by_hand import row, table
 from audit import files
 from audit.errors import AuditError
 from audit.rows import read_shapes, write_shapes
-from audit.store import RowStore
+from audit.store import Store
 
 FIRST = table([row(1), row(2, verdict="match")])
 SECOND = table([row(3, group="traps", message="beyond the range")])
@@ -18,18 +18,20 @@ NAMES = ("divide/float32 a", "divide/float32 b")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RowStore:
-    store = RowStore(tmp_path / "run")
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "run")
     store.write(NAMES[1], SECOND)
     store.write(NAMES[0], FIRST)
     return store
 
 
-def test_resuming_sees_finished_shards(store: RowStore) -> None:
+def test_resuming_sees_finished_shards(store: Store) -> None:
     assert store.finished() == frozenset(NAMES)
+    assert NAMES[0] in store
+    assert "another" not in store
 
 
-def test_sealing_keeps_every_row_in_plan_order(store: RowStore) -> None:
+def test_sealing_keeps_every_row_in_plan_order(store: Store) -> None:
     path = store.seal(NAMES)
     assert pq.ParquetFile(path).num_row_groups == 2
     assert store.read().to_pylist() == FIRST.to_pylist() + SECOND.to_pylist()
@@ -38,25 +40,25 @@ def test_sealing_keeps_every_row_in_plan_order(store: RowStore) -> None:
     assert [entry.name for entry in store.folder.iterdir()] == ["rows.parquet"]
 
 
-def test_sealing_twice_changes_nothing(store: RowStore) -> None:
+def test_sealing_twice_changes_nothing(store: Store) -> None:
     before = store.seal(NAMES).read_bytes()
     assert store.seal(NAMES).read_bytes() == before
 
 
-def test_sealing_names_what_is_missing(store: RowStore) -> None:
+def test_sealing_names_what_is_missing(store: Store) -> None:
     with pytest.raises(AuditError, match="shards \\['c'\\] are not finished"):
         store.seal((*NAMES, "c"))
     assert store.finished() == frozenset(NAMES)
     assert not store.sealed.exists()
 
 
-def test_rows_are_read_before_sealing(store: RowStore) -> None:
+def test_rows_are_read_before_sealing(store: Store) -> None:
     assert store.read(NAMES).to_pylist() == FIRST.to_pylist() + SECOND.to_pylist()
     with pytest.raises(AuditError, match="not complete"):
         store.read()
 
 
-def test_truncated_shard_is_named(store: RowStore) -> None:
+def test_truncated_shard_is_named(store: Store) -> None:
     shard = next((store.folder / "shards").glob("*a.parquet"))
     shard.write_bytes(shard.read_bytes()[:-9])
     with pytest.raises(AuditError, match="%20a.parquet is truncated or damaged"):
@@ -67,12 +69,12 @@ def test_truncated_shard_is_named(store: RowStore) -> None:
 def test_foreign_parquet_is_refused(tmp_path: Path) -> None:
     pq.write_table(FIRST.select(["id"]), tmp_path / "rows.parquet")
     with pytest.raises(AuditError, match="no comparison rows"):
-        RowStore(tmp_path).read()
+        Store(tmp_path).read()
 
 
 def test_foreign_columns_are_named() -> None:
     with pytest.raises(AuditError, match="radius"):
-        RowStore(Path("unused")).write("a", FIRST.drop_columns(["radius"]))
+        Store(Path("unused")).write("a", FIRST.drop_columns(["radius"]))
 
 
 def test_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
