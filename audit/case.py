@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -144,6 +144,27 @@ class Batch:
         return len(self.primals[0])
 
 
+class ScaleFamily(Protocol):
+    """Points over the whole exponent range of a format; `audit.families.Family` is one."""
+
+    @property
+    def name(self) -> str:
+        """Name of the group its rows belong to."""
+        ...
+
+    def grid(self, fmt: Format, scale: float = 1.0) -> Iterator[Batch]:
+        """The fixed grid; scale multiplies its density."""
+        ...
+
+    def random(self, fmt: Format, points: int, seed: int) -> Iterator[Batch]:
+        """Points drawn from the same axes."""
+        ...
+
+    def strategy(self, fmt: Format) -> Any:
+        """A Hypothesis strategy of batches of one point."""
+        ...
+
+
 @dataclass(frozen=True)
 class Case:
     """One operation under audit.
@@ -153,8 +174,9 @@ class Case:
         operation: the library's own name, e.g. ``"mx.divide"``.
         functions: the functions whose derivatives are asked for.
         series: the fixed, named plan: ``series(fmt)`` gives its batches in a format (may be None).
-        families: the scale families over the whole exponent range: ``families(fmt)`` gives their batches.
+        families: the scale families over the whole exponent range.
         version: version of the series; a change of any point changes it.
+        series_name: name of the series in reports, e.g. ``"divide-1328"``.
     """
 
     name: str
@@ -162,8 +184,9 @@ class Case:
     functions: Sequence[Function]
     formats: Sequence[Format]
     series: Callable[[Format], Iterator[Batch]] | None
-    families: Callable[[Format], Iterator[Batch]]
+    families: Sequence[ScaleFamily]
     version: str = "1"
+    series_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""Row ids: a 64-bit hash of what is compared, the implementation left out, so that rows of two runs join.
+
+The text (series version, case, group, function, format, mode, arguments, layout) goes through BLAKE2b once a batch; the
+point's encodings and the element are mixed in by the SplitMix64 finaliser (Steele, Lea, Flood 2014), by column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from audit.case import Batch
+from audit.formats import Bits
+
+
+def encodings(batch: Batch) -> tuple[Bits, Bits]:
+    """Encodings of the primals and of the weights, uint64 ``[points, numbers]`` each, re and im in turn if complex."""
+
+    def flat(arrays: tuple[np.ndarray, ...]) -> Bits:
+        columns = []
+        for array in arrays:
+            numbers = np.ascontiguousarray(array).reshape(batch.points, -1)
+            if batch.format.parts == 2:
+                numbers = numbers.astype(np.complex128).view(np.float64)
+            columns.append(batch.format.to_bits(numbers))
+        return np.concatenate(columns, axis=1) if columns else np.empty((batch.points, 0), np.uint64)
+
+    return flat(batch.primals), flat(batch.weights)
+
+
+def identify(batch: Batch, origin: str, argument: str, elements: int) -> Bits:
+    """Ids of the rows of one argument of a batch, uint64 ``[points * elements]``, point-major.
+
+    Args:
+        origin: series name, version and case.
+        argument: whose derivative it is.
+        elements: number of elements a point.
+    """
+    mode = batch.mode
+    traced = ",".join(str(i) for i in mode.traced)
+    parts = (origin, batch.group, batch.function.name, batch.format.name, mode.kind, traced, argument)
+    text = "\x1f".join((*parts, batch.layout, batch.wrap))
+    seed = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
+    state = np.full(batch.points, seed)
+    for table in encodings(batch):
+        for column in table.T:
+            state = _mix(state ^ column)
+    rows = np.repeat(state, elements)
+    return _mix(rows ^ np.tile(np.arange(elements, dtype=np.uint64), batch.points))
+
+
+def _mix(z: Bits) -> Bits:
+    with np.errstate(over="ignore"):
+        z = z + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

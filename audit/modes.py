@@ -1,0 +1,233 @@
+"""How MLX is asked for a derivative. Together with `patches`, the only place where the engine imports mlx.
+
+MLX's convention for complex numbers: a cotangent is the gradient with respect to the pair of reals, so that
+``Re sum conj(w) * jvp(v) == Re sum conj(vjp(w)) * v`` (tested with z, conj(z) and z**2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.case import Batch, Layout
+from audit.formats import Bits, Floats, Format
+
+DTYPES = {
+    "float16": mx.float16,
+    "bfloat16": mx.bfloat16,
+    "float32": mx.float32,
+    "float64": mx.float64,
+    "complex64": mx.complex64,
+}
+_UNSIGNED = {16: (np.uint16, mx.uint16), 32: (np.uint32, mx.uint32), 64: (np.uint64, mx.uint64)}
+
+MlxFunction = Callable[..., mx.array]
+
+
+@dataclass(frozen=True)
+class Got:
+    """What MLX returned for one argument of a batch.
+
+    Args:
+        argument: ``"output"``, the argument's name, or ``"a,b"`` for a Hessian entry.
+        real: float64 ``[points, *shape]``, numbers of the format.
+        imag: the same for the imaginary part, None for real formats.
+        fault: why there is nothing to compare ("shape: ..." or "dtype: ..."), or an empty string.
+    """
+
+    argument: str
+    real: Floats
+    imag: Floats | None = None
+    fault: str = ""
+
+
+def to_mlx(x: NDArray[Any], fmt: Format, layout: Layout = "contiguous") -> mx.array:
+    """An MLX array of exactly these numbers, laid out in memory as asked.
+
+    Args:
+        x: float64 (complex128 for complex formats) array of numbers of the format.
+        layout: ``transposed`` stores the transposed array and returns its transposed view; ``strided`` stores an
+            array of twice the length along the last axis and returns every second element.
+    """
+    if layout == "transposed" and x.ndim > 1:
+        return to_mlx(x.T, fmt).T
+    if layout == "strided" and x.ndim > 0:
+        wide = np.repeat(x, 2, axis=-1)
+        wide[..., 1::2] = 0
+        return to_mlx(wide, fmt)[..., ::2]
+    if fmt.parts == 2:
+        return mx.array(x.astype(np.complex64))
+    narrow, unsigned = _UNSIGNED[fmt.bits]
+    bits = mx.array(fmt.to_bits(x).astype(narrow).reshape(-1), dtype=unsigned)
+    return bits.view(DTYPES[fmt.name]).reshape(x.shape)
+
+
+def from_mlx(x: mx.array, fmt: Format) -> NDArray[Any]:
+    """The numbers of an MLX array, exactly, as float64 (complex128 for complex formats)."""
+    if fmt.parts == 2:
+        return np.array(x).astype(np.complex128)
+    narrow, unsigned = _UNSIGNED[fmt.bits]
+    bits: Bits = np.array(x.reshape(-1).view(unsigned)).astype(np.uint64)
+    return fmt.from_bits(bits).reshape(x.shape)
+
+
+def differentiated(function: MlxFunction, batch: Batch, weights: Sequence[mx.array]) -> Callable[..., list[mx.array]]:
+    """The derivative a batch asks for, as a function of the traced arguments that returns a list of arrays."""
+    kind, count = batch.mode.kind, len(batch.mode.traced)
+
+    def weighted(*xs: mx.array) -> mx.array:
+        return (weights[0] * function(*xs)).sum()
+
+    def gradient(*xs: mx.array) -> list[mx.array]:
+        return list(mx.grad(weighted, argnums=tuple(range(count)))(*xs))
+
+    def repeated(order: int) -> Callable[[mx.array], mx.array]:
+        inner: Callable[[mx.array], mx.array] = weighted
+        for _ in range(order):
+            inner = _summed_gradient(inner)
+        return inner
+
+    def forward(*xs: mx.array) -> list[mx.array]:
+        return [function(*xs)]
+
+    def vjp(*xs: mx.array) -> list[mx.array]:
+        return mx.vjp(function, list(xs), [weights[0]])[1]
+
+    def jvp(*xs: mx.array) -> list[mx.array]:
+        return mx.jvp(function, list(xs), list(weights))[1]
+
+    def reverse_over_reverse(*xs: mx.array) -> list[mx.array]:
+        entries: list[mx.array] = []
+        for i in range(count):
+            entry = mx.grad(lambda *ys, i=i: gradient(*ys)[i].sum(), argnums=tuple(range(count)))
+            entries.extend(entry(*xs))
+        return entries
+
+    def forward_over_reverse(*xs: mx.array) -> list[mx.array]:
+        columns = []
+        for j in range(count):
+            tangents = [mx.ones_like(x) if k == j else mx.zeros_like(x) for k, x in enumerate(xs)]
+            columns.append(mx.jvp(gradient, list(xs), tangents)[1])
+        return [columns[j][i] for i in range(count) for j in range(count)]
+
+    return {
+        "forward": forward,
+        "vjp": vjp,
+        "jvp": jvp,
+        "grad1": lambda x: [repeated(1)(x)],
+        "grad2": lambda x: [repeated(2)(x)],
+        "grad3": lambda x: [repeated(3)(x)],
+        "hessian-rr": reverse_over_reverse,
+        "hessian-fr": forward_over_reverse,
+    }[kind]
+
+
+def _summed_gradient(inner: Callable[[mx.array], mx.array]) -> Callable[[mx.array], mx.array]:
+    return mx.grad(lambda x: inner(x).sum())
+
+
+def labels(batch: Batch) -> list[str]:
+    """The arguments of the arrays that `differentiated` returns, in order."""
+    names = [batch.function.arguments[i] for i in batch.mode.traced]
+    if batch.mode.kind in ("forward", "jvp"):
+        return ["output"]
+    if batch.mode.kind.startswith("hessian"):
+        return [f"{a},{b}" for a in names for b in names]
+    return names
+
+
+def ask(
+    batch: Batch, arithmetic: Any, transform: Callable[[MlxFunction, Batch], MlxFunction] | None = None
+) -> list[Got]:
+    """Ask MLX for the derivatives of a batch.
+
+    Elementwise functions see all points in one call; others are called once a point.
+
+    Args:
+        batch: what is asked.
+        arithmetic: the namespace handed to the function's body.
+        transform: wraps the function of the traced arguments before it is differentiated.
+
+    Returns:
+        One `Got` per compared argument. Whatever MLX raises passes through.
+    """
+    if batch.function.elementwise:
+        return _ask_once(batch, arithmetic, transform, slice(None))
+    single = [_ask_once(batch, arithmetic, transform, point) for point in range(batch.points)]
+    return [_stack(parts) for parts in zip(*single, strict=True)]
+
+
+def _ask_once(
+    batch: Batch,
+    arithmetic: Any,
+    transform: Callable[[MlxFunction, Batch], MlxFunction] | None,
+    point: int | slice,
+) -> list[Got]:
+    fmt, traced = batch.format, batch.mode.traced
+    primals = [to_mlx(p[point], fmt, batch.layout) for p in batch.primals]
+    weights = [to_mlx(w[point], fmt, batch.layout) for w in batch.weights]
+    fixed = dict(enumerate(primals))
+
+    def function(*xs: mx.array) -> mx.array:
+        arguments = {**fixed, **dict(zip(traced, xs, strict=True))}
+        return batch.function.body(arithmetic, *arguments.values())
+
+    wrapped = _wrap(function, batch)
+    if transform is not None:
+        wrapped = transform(wrapped, batch)
+    arrays = differentiated(wrapped, batch, weights)(*(primals[i] for i in traced))
+    mx.eval(arrays)
+    shapes = _expected_shapes(batch, [p.shape for p in primals], arrays)
+    return [
+        _read(name, array, shape, fmt)
+        for index, (name, array, shape) in enumerate(zip(labels(batch), arrays, shapes, strict=True))
+        if batch.compared is None or index in batch.compared
+    ]
+
+
+def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
+    """Apply the batch's own transform: checkpoint, or vmap over the axes named in it (``"vmap 0,-"``)."""
+    if not batch.wrap:
+        return function
+    if batch.wrap == "checkpoint":
+        return mx.checkpoint(function)
+    axes = [None if axis == "-" else int(axis) for axis in batch.wrap.removeprefix("vmap ").split(",")]
+    out = next(axis for axis in axes if axis is not None)
+    return mx.vmap(function, in_axes=tuple(axes[i] for i in batch.mode.traced), out_axes=out)
+
+
+def _expected_shapes(
+    batch: Batch, primals: Sequence[tuple[int, ...]], arrays: Sequence[mx.array]
+) -> list[tuple[int, ...] | None]:
+    """The shape each derivative must have: that of its argument; that of the output for forward and jvp."""
+    traced = batch.mode.traced
+    if batch.mode.kind in ("forward", "jvp"):
+        return [np.broadcast_shapes(*primals) if batch.function.elementwise else None]
+    if batch.mode.kind.startswith("hessian"):
+        return [primals[j] for _ in traced for j in traced]
+    return [primals[i] for i in traced]
+
+
+def _read(name: str, array: mx.array, shape: tuple[int, ...] | None, fmt: Format) -> Got:
+    nothing = np.full(shape or (), np.nan)
+    if array.dtype != DTYPES[fmt.name]:
+        return Got(name, nothing, fault=f"dtype: got {array.dtype}, {fmt.name} is due")
+    if shape is not None and array.shape != shape:
+        return Got(name, nothing, fault=f"shape: got {array.shape}, {shape} is due")
+    numbers = from_mlx(array, fmt)
+    if fmt.parts == 2:
+        return Got(name, numbers.real, numbers.imag)
+    return Got(name, numbers)
+
+
+def _stack(parts: Sequence[Got]) -> Got:
+    fault = next((part.fault for part in parts if part.fault), "")
+    imag = None if parts[0].imag is None else np.stack([part.imag for part in parts if part.imag is not None])
+    if fault:
+        return Got(parts[0].argument, np.full((len(parts), *parts[0].real.shape), np.nan), None, fault)
+    return Got(parts[0].argument, np.stack([part.real for part in parts]), imag)

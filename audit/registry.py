@@ -1,0 +1,68 @@
+"""Cases, found: every module of the package `cases` that defines ``CASE``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import traceback
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cases
+from audit.case import Case
+from audit.errors import UnknownName
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A case file that raised when it was imported.
+
+    Args:
+        module: its name, e.g. ``"cases.divide"``.
+        place: file and line at which it raised.
+        message: what it raised.
+    """
+
+    module: str
+    place: str
+    message: str
+
+
+@cache
+def find_cases() -> tuple[dict[str, Case], tuple[Broken, ...]]:
+    """All cases by name, and the case files that could not be imported."""
+    found: dict[str, Case] = {}
+    broken: list[Broken] = []
+    for info in sorted(pkgutil.iter_modules(cases.__path__), key=lambda info: info.name):
+        name = f"{cases.__name__}.{info.name}"
+        try:
+            case = getattr(importlib.import_module(name), "CASE", None)
+        except Exception as error:  # noqa: BLE001  one broken file must not stop the others
+            broken.append(Broken(name, _place(error, info.name), f"{type(error).__name__}: {error}"))
+            continue
+        if case is not None:
+            found[case.name] = case
+    return found, tuple(broken)
+
+
+def case(name: str) -> Case:
+    """The case of that name.
+
+    Raises:
+        UnknownName: no such case; the message lists those that exist.
+    """
+    found, _ = find_cases()
+    if name not in found:
+        raise UnknownName("case", name, found)
+    return found[name]
+
+
+def _place(error: BaseException, module: str) -> str:
+    """File and line in the case file itself, or where the error was raised if it never reached a line of it."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{Path(error.filename).name}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).stem == module]
+    frame = (own or frames)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"

@@ -1,0 +1,148 @@
+"""What a run will do: shards of batches, in an order that depends on nothing but the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from audit.case import Batch, Case, Implementation
+from audit.comparison import Origin
+from audit.errors import AuditError
+from audit.formats import Format, lookup
+from audit.patches.implementations import find
+from audit.registry import Broken, find_cases
+from audit.run.keyword import matcher
+
+Size = Literal["quick", "default", "nightly"]
+
+# Density of the grids and number of random points a family, format and seed, by size.
+DENSITY = {"quick": 0.25, "default": 1.0, "nightly": 1.7}
+RANDOM_POINTS = {"quick": 0, "default": 1000, "nightly": 50_000}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the user asked for.
+
+    Args:
+        keyword: expression over case, group and format names.
+        formats: names of formats; empty means all of each case.
+        implementations: names of implementations.
+        size: how dense the scale families are.
+        seed: seed of the random points.
+        series_only: leave the scale families out.
+    """
+
+    keyword: str = ""
+    formats: Sequence[str] = ()
+    implementations: Sequence[str] = ("mlx",)
+    size: Size = "default"
+    seed: int = 0
+    series_only: bool = False
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Batches that are asked, judged and written together.
+
+    Args:
+        key: unique, fit for a file name; the same selection gives the same keys in the same order.
+        origin: series, version and case.
+        case: the case.
+        part: name of the family, or an empty string for the named series.
+        format_name: the format.
+        selection: decides density, seed and, within a series, the groups.
+    """
+
+    key: str
+    origin: Origin
+    case: Case
+    part: str
+    format_name: str
+    selection: Selection
+
+    @property
+    def label(self) -> str:
+        """What is shown while it runs."""
+        return f"{self.part or self.origin.series} {self.format_name}"
+
+    @property
+    def named(self) -> bool:
+        """Whether this is part of a named series."""
+        return not self.part
+
+    def batches(self) -> Iterator[Batch]:
+        """The shard's batches whose names match the selection's keywords, in order."""
+        matches = matcher(self.selection.keyword)
+        for batch in self._all_batches():
+            if matches(f"{self.origin.series} {self.case.name} {self.case.operation} {batch.group} {self.format_name}"):
+                yield batch
+
+    def _all_batches(self) -> Iterator[Batch]:
+        fmt = lookup(self.format_name)
+        if self.named:
+            if self.case.series is not None:
+                yield from self.case.series(fmt)
+            return
+        family = next(family for family in self.case.families if family.name == self.part)
+        yield from family.grid(fmt, DENSITY[self.selection.size])
+        points = RANDOM_POINTS[self.selection.size]
+        if points:
+            yield from family.random(fmt, points, self.selection.seed)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All shards of a run.
+
+    Args:
+        selection: what was asked for.
+        shards: in order.
+        implementations: every shard is asked of each.
+        broken: case files that could not be imported.
+    """
+
+    selection: Selection
+    shards: tuple[Shard, ...]
+    implementations: tuple[Implementation, ...]
+    broken: tuple[Broken, ...] = field(default=())
+
+
+def plan(selection: Selection) -> Plan:
+    """Choose shards and implementations.
+
+    Raises:
+        UnknownName: no such format or implementation.
+        AuditError: nothing is selected, or the keyword expression cannot be read.
+    """
+    cases, broken = find_cases()
+    implementations = tuple(find(name) for name in selection.implementations)
+    wanted = {lookup(name).name for name in selection.formats}
+    matcher(selection.keyword)
+    shards = [
+        shard
+        for case in cases.values()
+        for fmt in case.formats
+        if not wanted or fmt.name in wanted
+        for shard in _shards(case, fmt, selection)
+        if next(shard.batches(), None) is not None
+    ]
+    if not shards and not broken:
+        raise AuditError(
+            f"Nothing is selected by -k {selection.keyword!r} and formats {sorted(wanted) or 'all'}: "
+            "'gradaudit list' shows the cases, groups and formats that exist."
+        )
+    return Plan(selection, tuple(shards), implementations, broken)
+
+
+def _shards(case: Case, fmt: Format, selection: Selection) -> Iterator[Shard]:
+    if case.series is not None:
+        origin = Origin(case.series_name, case.version, case.name)
+        yield Shard(f"{case.series_name}.{fmt.name}", origin, case, "", fmt.name, selection)
+    if selection.series_only or fmt.parts == 2:
+        return
+    origin = Origin("families", case.version, case.name)
+    for family in case.families:
+        key = f"{case.name}.{family.name.replace(',', '').replace(' ', '-')}.{fmt.name}"
+        yield Shard(key, origin, case, family.name, fmt.name, selection)
