@@ -1,10 +1,9 @@
-"""Laurent polynomials evaluated as if exponents had no limits, with all their derivatives.
+"""Laurent polynomials of arrays, with all their derivatives.
 
 Every derivative of a quotient a/b, of any order, is a sum of terms ``coefficient * product of v**power`` over a, b and
 the cotangents and tangents it was asked with: d(a/b) = da/b - a db/b**2, and so on. The family is closed under
-differentiation, so one rule serves all orders. A number is taken apart into a significand in [1, 2) and an integer
-exponent, both exactly; only significands meet the format's arithmetic, and one scaling at the end rounds to the
-format. So no square of a denominator overflows, and no term overflows that another one cancels.
+differentiation, so one rule serves all orders. It is evaluated with unbounded exponents (`audit.patches.unbounded`), so
+no square of a denominator overflows, and no term does that another one cancels.
 """
 
 from __future__ import annotations
@@ -12,19 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import mlx.core as mx
-import numpy as np
 
-from audit.formats import lookup
+from audit.patches.unbounded import Unbounded, constant, split
 
 Quotient = Callable[..., mx.array]
-Pair = tuple[mx.array, mx.array]
 
-# Exponent of a zero: below every other one, and far from the ends of int32 when exponents are added.
-_ZERO_EXPONENT = -(2**24)
 # A product of so many significands stays below 2**9, far inside float16.
 _FACTORS = 8
 
@@ -59,6 +53,15 @@ def derivative(terms: Sequence[Term], along: Sequence[int]) -> tuple[Term, ...]:
                 powers[variable] -= 1
                 result.append(Term(term.coefficient * power, (*powers, *weight)))
     return tuple(result)
+
+
+def evaluate(variables: Sequence[mx.array], terms: Sequence[Term]) -> mx.array:
+    """The value of a polynomial of at least one term, rounded to the format at the end; the terms add from the left."""
+    parts = [split(variable) for variable in variables]
+    total = _value(parts, terms[0], variables[0].dtype)
+    for term in terms[1:]:
+        total = total + _value(parts, term, variables[0].dtype)
+    return total.normalised().joined()
 
 
 def laurent(
@@ -99,27 +102,15 @@ def laurent(
 
     @polynomial.jvp
     def _(primals: Any, tangents: Any) -> mx.array:
-        given = [(i, tangent) for i, tangent in enumerate(as_tuple(tangents)) if tangent is not None]
-        at = (*as_tuple(primals), *(tangent for _, tangent in given))
-        return laurent(at, derivative(terms, [i for i, _ in given]), divide, stream)
+        along, given = traced(tangents)
+        return laurent((*as_tuple(primals), *given), derivative(terms, along), divide, stream)
 
     # Without a vmap of its own a custom_function is mapped as the operations inside it, and its rule is lost.
     @polynomial.vmap
     def _(inputs: Any, axes: Any) -> tuple[mx.array, int]:
-        with on(stream):
-            at = align(as_tuple(inputs), as_tuple(axes))
-        return laurent(at, terms, divide, stream), 0
+        return laurent(aligned(inputs, axes, stream), terms, divide, stream), 0
 
-    return polynomial(*variables)
-
-
-def evaluate(variables: Sequence[mx.array], terms: Sequence[Term]) -> mx.array:
-    """The value alone. Zeros, infinities and NaN behave as in the format's own arithmetic, term by term."""
-    parts = [_split(variable) for variable in variables]
-    total = _term(parts, terms[0], variables[0].dtype)
-    for term in terms[1:]:
-        total = _add(total, _term(parts, term, variables[0].dtype))
-    return _join(*_normalise(total))
+    return as_array(polynomial(*variables))
 
 
 def on(stream: mx.Stream | mx.Device | None) -> AbstractContextManager[Any]:
@@ -132,109 +123,42 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def align(inputs: Sequence[mx.array], axes: Sequence[int | None]) -> list[mx.array]:
+def as_array(value: Any) -> mx.array:
+    """What a custom_function returns, which MLX's type hints call an object."""
+    return value
+
+
+def traced(tangents: Any) -> tuple[list[int], list[mx.array]]:
+    """Indices and tangents of the arguments that are traced; MLX hands over None for the others."""
+    given = [(i, tangent) for i, tangent in enumerate(as_tuple(tangents)) if tangent is not None]
+    return [i for i, _ in given], [tangent for _, tangent in given]
+
+
+def aligned(inputs: Any, axes: Any, stream: mx.Stream | mx.Device | None) -> list[mx.array]:
     """Operands of a mapped function with the mapped axis first; what is not mapped is repeated along it."""
-    aligned = [mx.expand_dims(x, 0) if axis is None else mx.moveaxis(x, axis, 0) for x, axis in zip(inputs, axes)]
-    return list(mx.broadcast_arrays(*aligned))
+    with on(stream):
+        pairs = zip(as_tuple(inputs), as_tuple(axes), strict=True)
+        moved = [mx.expand_dims(x, 0) if axis is None else mx.moveaxis(x, axis, 0) for x, axis in pairs]
+        return list(mx.broadcast_arrays(*moved))
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Bit fields of a format as constants of its unsigned type."""
-
-    unsigned: mx.Dtype
-    digits: int
-    bias: int
-    sign: mx.array
-    fraction: mx.array
-    one: mx.array
-    infinity: mx.array
-
-
-@lru_cache
-def _layout(dtype: mx.Dtype) -> _Layout:
-    fmt = lookup(str(dtype).rsplit(".", 1)[-1])
-    digits = fmt.precision - 1
-    unsigned, whole = {
-        16: (mx.uint16, np.uint16),
-        32: (mx.uint32, np.uint32),
-        64: (mx.uint64, np.uint64),
-    }[fmt.bits]
-    fields = (1 << (fmt.bits - 1), (1 << digits) - 1, fmt.emax << digits, (2 * fmt.emax + 1) << digits)
-    return _Layout(unsigned, digits, fmt.emax, *(mx.array(whole(field)) for field in fields))
-
-
-def _split(x: mx.array) -> Pair:
-    """Significand in +-[1, 2) and exponent (int32); zeros, infinities and NaN are kept, with exponent 0."""
-    layout = _layout(x.dtype)
-    bits = mx.view(x, layout.unsigned)
-    sign = bits & layout.sign
-    magnitude = bits ^ sign
-    # A subnormal is converted from its integer: hardware that flushes subnormals never sees one.
-    small = magnitude <= layout.fraction
-    magnitude = mx.where(small, mx.view(magnitude.astype(x.dtype), layout.unsigned), magnitude)
-    exponent = (magnitude >> layout.digits).astype(mx.int32)
-    exponent = exponent - mx.where(small, 2 * layout.bias + layout.digits - 1, layout.bias)
-    ordinary = (magnitude != 0) & (magnitude < layout.infinity)
-    significand = mx.view((magnitude & layout.fraction) | layout.one | sign, x.dtype)
-    return mx.where(ordinary, significand, x), mx.where(ordinary, exponent, 0)
-
-
-def _join(significand: mx.array, exponent: mx.array) -> mx.array:
-    """``significand * 2**exponent``, rounded once; what `_split` keeps is kept."""
-    layout = _layout(significand.dtype)
-    least = 1 - layout.bias
-    bits = mx.view(significand, layout.unsigned)
-    sign = bits & layout.sign
-    magnitude = bits ^ sign
-    field = (mx.clip(exponent, least, layout.bias) + layout.bias).astype(layout.unsigned) << layout.digits
-    normal = (magnitude & layout.fraction) | field
-    # In units of the smallest subnormal; a quarter of it and less round to zero alike.
-    units = _power_of_two(mx.clip(exponent - (least - layout.digits), -2, layout.digits), significand.dtype)
-    subnormal = mx.round(mx.abs(significand) * units).astype(layout.unsigned)
-    magnitude_out = mx.where(exponent < least, subnormal, mx.where(exponent > layout.bias, layout.infinity, normal))
-    ordinary = (magnitude & layout.infinity) == layout.one
-    return mx.where(ordinary, mx.view(magnitude_out | sign, significand.dtype), significand)
-
-
-def _power_of_two(exponent: mx.array, dtype: mx.Dtype) -> mx.array:
-    layout = _layout(dtype)
-    return mx.view((exponent + layout.bias).astype(layout.unsigned) << layout.digits, dtype)
-
-
-def _normalise(x: Pair) -> Pair:
-    significand, exponent = _split(x[0])
-    return significand, exponent + x[1]
-
-
-def _term(parts: Sequence[Pair], term: Term, dtype: mx.Dtype) -> Pair:
+def _value(parts: Sequence[Unbounded], term: Term, dtype: mx.Dtype) -> Unbounded:
     magnitude = abs(term.coefficient)
     shift = magnitude.bit_length() - 1
-    over = [part for part, power in zip(parts, term.powers) for _ in range(power)]
-    under = [part for part, power in zip(parts, term.powers) for _ in range(-power)]
+    over = [part for part, power in zip(parts, term.powers, strict=True) for _ in range(power)]
+    under = [part for part, power in zip(parts, term.powers, strict=True) for _ in range(-power)]
     if magnitude != 1 << shift or not over:
-        over.append((mx.array(magnitude / (1 << shift), dtype), mx.array(0)))
-    significand, exponent = _product(over)
+        over.append(constant(magnitude / (1 << shift), dtype))
+    value = _product(over)
     if under:
-        divisor, divisor_exponent = _product(under)
-        significand, exponent = mx.divide(significand, divisor), exponent - divisor_exponent
-    if term.coefficient < 0:
-        significand = mx.negative(significand)
-    return significand, exponent + shift
+        value = value / _product(under)
+    return (-value if term.coefficient < 0 else value).scaled(shift)
 
 
-def _product(factors: Sequence[Pair]) -> Pair:
-    significand, exponent = factors[0]
-    for count, (next_significand, next_exponent) in enumerate(factors[1:], 2):
-        significand, exponent = significand * next_significand, exponent + next_exponent
+def _product(factors: Sequence[Unbounded]) -> Unbounded:
+    value = factors[0]
+    for count, factor in enumerate(factors[1:], 2):
+        value = value * factor
         if count % _FACTORS == 0:
-            significand, exponent = _normalise((significand, exponent))
-    return significand, exponent
-
-
-def _add(x: Pair, y: Pair) -> Pair:
-    terms = [_normalise(x), _normalise(y)]
-    exponents = [mx.where(significand == 0, _ZERO_EXPONENT, exponent) for significand, exponent in terms]
-    largest = mx.maximum(*exponents)
-    first, second = (_join(term[0], exponent - largest) for term, exponent in zip(terms, exponents))
-    return first + second, largest
+            value = value.normalised()
+    return value

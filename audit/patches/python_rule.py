@@ -10,13 +10,13 @@ from typing import Any
 
 import mlx.core as mx
 
-from audit.patches.laurent import Term, align, as_tuple, derivative, laurent, on
+from audit.patches.laurent import Term, aligned, as_array, derivative, laurent, on, traced
 
 _QUOTIENT = (Term(1, (1, -1)),)
 
 
 def divide(a: Any, b: Any, /, *, stream: mx.Stream | mx.Device | None = None) -> mx.array:
-    """a / b as `mx.divide` gives it, bit for bit, with derivatives of every order that neither overflow nor vanish.
+    """Quotient a / b as `mx.divide` gives it, bit for bit, with derivatives that are right at every scale and order.
 
     Args:
         a, b: arrays or scalars of any shapes that broadcast. Integers and booleans become floating-point as in
@@ -28,15 +28,26 @@ def divide(a: Any, b: Any, /, *, stream: mx.Stream | mx.Device | None = None) ->
         return quotient
     with on(stream):
         # Broadcast outside the rule: MLX sums a cotangent back to an argument's shape when it undoes a broadcast.
-        return _quotient(*mx.broadcast_arrays(*(_as_array(x, quotient.dtype) for x in (a, b))), stream=stream)
+        operands = mx.broadcast_arrays(*(_converted(x, quotient.dtype) for x in (a, b)))
+    return _quotient(*operands, stream=stream)
 
 
 def reciprocal(a: Any, /, *, stream: mx.Stream | mx.Device | None = None) -> mx.array:
-    """1 / a: MLX makes the same primitive of it as of a division."""
+    """Reciprocal 1 / a: MLX makes the same primitive of it as of a division."""
     return divide(1, a, stream=stream)
 
 
-def _as_array(x: Any, dtype: mx.Dtype) -> mx.array:
+class Arithmetic:
+    """`mlx.core` with `divide` and `reciprocal` replaced."""
+
+    divide = staticmethod(divide)
+    reciprocal = staticmethod(reciprocal)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(mx, name)
+
+
+def _converted(x: Any, dtype: mx.Dtype) -> mx.array:
     return x.astype(dtype) if isinstance(x, mx.array) else mx.array(x, dtype)
 
 
@@ -52,25 +63,11 @@ def _quotient(a: mx.array, b: mx.array, *, stream: mx.Stream | mx.Device | None)
 
     @rule.jvp
     def _(primals: Any, tangents: Any) -> mx.array:
-        # Where one argument is traced, MLX hands over None for the other's tangent.
-        given = [(i, tangent) for i, tangent in enumerate(as_tuple(tangents)) if tangent is not None]
-        at = (*primals, *(tangent for _, tangent in given))
-        return laurent(at, derivative(_QUOTIENT, [i for i, _ in given]), _quotient, stream)
+        along, given = traced(tangents)
+        return laurent((*primals, *given), derivative(_QUOTIENT, along), _quotient, stream)
 
     @rule.vmap
     def _(inputs: Any, axes: Any) -> tuple[mx.array, int]:
-        with on(stream):
-            at = align(as_tuple(inputs), as_tuple(axes))
-        return _quotient(*at, stream=stream), 0
+        return _quotient(*aligned(inputs, axes, stream), stream=stream), 0
 
-    return rule(a, b)
-
-
-class Arithmetic:
-    """`mlx.core` with `divide` and `reciprocal` replaced."""
-
-    divide = staticmethod(divide)
-    reciprocal = staticmethod(reciprocal)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(mx, name)
+    return as_array(rule(a, b))

@@ -1,0 +1,169 @@
+// Numbers of a format whose exponents have no limits.
+//
+// The mathematics and the order of operations are those of audit/patches/unbounded.py, which says why; a test holds
+// the two equal bit for bit.
+
+#pragma once
+
+#include <cstdint>
+
+#include "mlx/mlx.h"
+
+namespace gradaudit {
+// Each patch is a library of its own: nothing here may be merged with the other's copy at load time.
+namespace {
+
+namespace mx = mlx::core;
+
+// significand * 2^exponent, the exponent an int32.
+struct Unbounded {
+  mx::array significand;
+  mx::array exponent;
+};
+
+// Bit fields of a format as constants of its unsigned type.
+struct Layout {
+  mx::Dtype type;
+  mx::Dtype unsigned_type;
+  int digits;
+  int bias;
+  mx::array sign;
+  mx::array fraction;
+  mx::array one;
+  mx::array infinity;
+
+  Layout(mx::Dtype type, mx::Dtype whole, int digits, int bias)
+      : type(type),
+        unsigned_type(whole),
+        digits(digits),
+        bias(bias),
+        sign(mx::array(uint64_t{1} << (8 * mx::size_of(type) - 1), whole)),
+        fraction(mx::array((uint64_t{1} << digits) - 1, whole)),
+        one(mx::array(static_cast<uint64_t>(bias) << digits, whole)),
+        infinity(mx::array(static_cast<uint64_t>(2 * bias + 1) << digits, whole)) {}
+
+  static Layout of(mx::Dtype type) {
+    switch (type.val()) {
+      case mx::Dtype::Val::float16:
+        return {type, mx::uint16, 10, 15};
+      case mx::Dtype::Val::bfloat16:
+        return {type, mx::uint16, 7, 127};
+      case mx::Dtype::Val::float32:
+        return {type, mx::uint32, 23, 127};
+      default:
+        return {type, mx::uint64, 52, 1023};
+    }
+  }
+};
+
+// Arithmetic in one format; all operations go to one stream.
+class Arithmetic {
+ public:
+  Arithmetic(mx::Dtype type, mx::StreamOrDevice s) : layout_(Layout::of(type)), s_(s) {}
+
+  // Significand in +-[1, 2) and exponent; zeros, infinities and NaN are kept, with exponent 0.
+  Unbounded split(const mx::array& x) const {
+    const auto& l = layout_;
+    auto bits = mx::view(x, l.unsigned_type, s_);
+    auto sign = mx::bitwise_and(bits, l.sign, s_);
+    auto magnitude = mx::bitwise_xor(bits, sign, s_);
+    // A subnormal is converted from its integer: hardware that flushes subnormals never sees one.
+    auto small = mx::less_equal(magnitude, l.fraction, s_);
+    auto raised = mx::view(mx::astype(magnitude, l.type, s_), l.unsigned_type, s_);
+    magnitude = mx::where(small, raised, magnitude, s_);
+    auto digits = mx::array(static_cast<uint64_t>(l.digits), l.unsigned_type);
+    auto exponent = mx::astype(mx::right_shift(magnitude, digits, s_), mx::int32, s_);
+    auto offset = mx::where(small, whole(2 * l.bias + l.digits - 1), whole(l.bias), s_);
+    exponent = mx::subtract(exponent, offset, s_);
+    auto ordinary = mx::logical_and(
+        mx::not_equal(magnitude, mx::array(uint64_t{0}, l.unsigned_type), s_),
+        mx::less(magnitude, l.infinity, s_),
+        s_);
+    auto fraction = mx::bitwise_and(magnitude, l.fraction, s_);
+    auto significand = mx::bitwise_or(mx::bitwise_or(fraction, l.one, s_), sign, s_);
+    return {
+        mx::where(ordinary, mx::view(significand, l.type, s_), x, s_),
+        mx::where(ordinary, exponent, whole(0), s_)};
+  }
+
+  // The nearest number of the format; the significand must be normalised.
+  mx::array join(const Unbounded& x) const {
+    const auto& l = layout_;
+    const int least = 1 - l.bias;
+    auto bits = mx::view(x.significand, l.unsigned_type, s_);
+    auto sign = mx::bitwise_and(bits, l.sign, s_);
+    auto magnitude = mx::bitwise_xor(bits, sign, s_);
+    auto field = shifted(mx::add(clipped(x.exponent, least, l.bias), whole(l.bias), s_));
+    auto normal = mx::bitwise_or(mx::bitwise_and(magnitude, l.fraction, s_), field, s_);
+    // In units of the smallest subnormal; a quarter of it and less round to zero alike.
+    auto unit = clipped(mx::subtract(x.exponent, whole(least - l.digits), s_), -2, l.digits);
+    auto units = mx::view(shifted(mx::add(unit, whole(l.bias), s_)), l.type, s_);
+    auto rounded = mx::round(mx::multiply(mx::abs(x.significand, s_), units, s_), s_);
+    auto out = mx::where(mx::greater(x.exponent, whole(l.bias), s_), l.infinity, normal, s_);
+    out = mx::where(
+        mx::less(x.exponent, whole(least), s_), mx::astype(rounded, l.unsigned_type, s_), out, s_);
+    auto ordinary = mx::equal(mx::bitwise_and(magnitude, l.infinity, s_), l.one, s_);
+    return mx::where(
+        ordinary, mx::view(mx::bitwise_or(out, sign, s_), l.type, s_), x.significand, s_);
+  }
+
+  Unbounded normalised(const Unbounded& x) const {
+    auto parts = split(x.significand);
+    return {parts.significand, mx::add(parts.exponent, x.exponent, s_)};
+  }
+
+  // A scalar between 2^-9 and 2^9, rounded to the format.
+  Unbounded constant(double value) const { return {mx::array(value, layout_.type), whole(0)}; }
+
+  Unbounded scaled(const Unbounded& x, int shift) const {
+    return {x.significand, mx::add(x.exponent, whole(shift), s_)};
+  }
+
+  Unbounded negated(const Unbounded& x) const { return {mx::negative(x.significand, s_), x.exponent}; }
+
+  Unbounded product(const Unbounded& x, const Unbounded& y) const {
+    return {mx::multiply(x.significand, y.significand, s_), mx::add(x.exponent, y.exponent, s_)};
+  }
+
+  Unbounded quotient(const Unbounded& x, const Unbounded& y) const {
+    return {mx::divide(x.significand, y.significand, s_), mx::subtract(x.exponent, y.exponent, s_)};
+  }
+
+  // At the larger exponent, so that a small sum of large terms cancels before anything can overflow.
+  Unbounded sum(const Unbounded& x, const Unbounded& y) const {
+    Unbounded first = ranked(x);
+    Unbounded second = ranked(y);
+    auto largest = mx::maximum(first.exponent, second.exponent, s_);
+    auto aligned = [&](const Unbounded& term) {
+      return join({term.significand, mx::subtract(term.exponent, largest, s_)});
+    };
+    return {mx::add(aligned(first), aligned(second), s_), largest};
+  }
+
+ private:
+  // Exponent of a zero that is added: below every other one, and far from the ends of int32.
+  static constexpr int zero_exponent = -(1 << 24);
+
+  Unbounded ranked(const Unbounded& x) const {
+    Unbounded parts = normalised(x);
+    auto zero = mx::equal(parts.significand, mx::array(0.0, layout_.type), s_);
+    return {parts.significand, mx::where(zero, whole(zero_exponent), parts.exponent, s_)};
+  }
+
+  mx::array whole(int value) const { return mx::array(value, mx::int32); }
+
+  mx::array shifted(const mx::array& field) const {
+    auto digits = mx::array(static_cast<uint64_t>(layout_.digits), layout_.unsigned_type);
+    return mx::left_shift(mx::astype(field, layout_.unsigned_type, s_), digits, s_);
+  }
+
+  mx::array clipped(const mx::array& exponent, int least, int largest) const {
+    return mx::minimum(mx::maximum(exponent, whole(least), s_), whole(largest), s_);
+  }
+
+  Layout layout_;
+  mx::StreamOrDevice s_;
+};
+
+} // namespace
+} // namespace gradaudit
