@@ -1,0 +1,128 @@
+"""One row with its numbers decoded: inputs, got, and the right value with its enclosure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_UP, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from audit.formats import Format, lookup
+from audit.rows import Shape, read_shapes
+
+Number = tuple[float, ...]
+
+_DIGITS = Context(prec=25, Emax=10**6, Emin=-(10**6))
+_BOUND = Context(prec=2, rounding=ROUND_UP, Emax=10**6, Emin=-(10**6))
+
+
+@dataclass(frozen=True)
+class Input:
+    """One argument or weight at one point.
+
+    Args:
+        name: the argument's name; empty for a weight.
+        shape: its shape.
+        numbers: its elements in C order, each a tuple of one component (real formats) or two.
+    """
+
+    name: str
+    shape: Shape
+    numbers: Sequence[Number]
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A right value, or one component of it: ``value + (residual +- radius) * ulp(value)`` in a format."""
+
+    value: float
+    residual: float
+    radius: float
+    format: Format
+
+    @property
+    def exact(self) -> bool:
+        """Whether the right value is the format's number itself."""
+        return self.residual == 0 and self.radius == 0
+
+    def decimal(self) -> str:
+        """The right value to 25 digits, and the radius, rounded up, unless it is zero."""
+        if math.isinf(self.value):
+            return f"beyond {self.format.largest:.6g} in magnitude, {'negative' if self.value < 0 else 'positive'}"
+        ulp = Fraction(float(self.format.ulp(self.value)))
+        text = _decimal(Fraction(self.value) + Fraction(self.residual) * ulp, _DIGITS)
+        if self.radius == 0:
+            return text
+        return f"{text} ± {_decimal(Fraction(self.radius) * ulp, _BOUND)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As the JSON report has it."""
+        return {
+            "value": self.format.hex(self.value),
+            "residual": self.residual,
+            "radius": self.radius,
+            "decimal": self.decimal(),
+        }
+
+
+def inputs(row: Mapping[str, Any]) -> tuple[list[Input], list[Input]]:
+    """Arguments and weights of a row, decoded.
+
+    Args:
+        row: a row as a mapping from column to value.
+
+    Raises:
+        AuditError: its shapes cannot be read.
+    """
+    fmt = lookup(row["format"])
+    arguments, weights = read_shapes(row["shapes"])
+    named = _split(list(arguments.items()), row["primals"], fmt)
+    return named, _split([("", shape) for shape in weights], row["weights"], fmt)
+
+
+def got(row: Mapping[str, Any]) -> Number | None:
+    """The number got, by component; None if there was none."""
+    fmt = lookup(row["format"])
+    bits = [row["got"], row["got_imag"]][: fmt.parts]
+    if any(b is None for b in bits):
+        return None
+    return tuple(float(fmt.from_bits(b)) for b in bits)
+
+
+def right(row: Mapping[str, Any]) -> tuple[Enclosure, ...] | None:
+    """The right value, by component; None if none is known."""
+    fmt = lookup(row["format"])
+    parts = []
+    for suffix in ("", "_imag")[: fmt.parts]:
+        if row["right" + suffix] is None:
+            return None
+        parts.append(Enclosure(row["right" + suffix], row["residual" + suffix], row["radius" + suffix], fmt))
+    return tuple(parts)
+
+
+def hexadecimal(number: Number, fmt: Format) -> str:
+    """A number in exact hexadecimal, its components joined by ``" + i "``."""
+    return " + i ".join(fmt.hex(part) for part in number)
+
+
+def _split(named: Sequence[tuple[str, Shape]], bits: Sequence[int], fmt: Format) -> list[Input]:
+    values = [float(x) for x in fmt.from_bits(list(bits))] if bits else []
+    taken, result = 0, []
+    for name, shape in named:
+        size = math.prod(shape) * fmt.parts
+        chunk = values[taken : taken + size]
+        taken += size
+        elements = [tuple(chunk[i : i + fmt.parts]) for i in range(0, size, fmt.parts)]
+        result.append(Input(name, shape, elements))
+    return result
+
+
+def _decimal(x: Fraction, context: Context) -> str:
+    quotient = context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    if quotient == 0:
+        return "0"
+    digits = quotient.normalize(context)
+    plain = -6 <= digits.adjusted() < 21
+    return f"{digits:f}" if plain else f"{digits:e}"
