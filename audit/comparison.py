@@ -17,7 +17,7 @@ from audit.formats import Bits, Floats, Format
 from audit.identity import encodings, identify
 from audit.reference import Answer, References
 from audit.reference.enclosure import Right, Rounded
-from audit.rows import SCHEMA
+from audit.rows import SCHEMA, write_shapes
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
 
 Index = NDArray[np.intp]
@@ -148,6 +148,7 @@ def _table(
         "id": pa.array(identify(batch, question.origin.text, answer.argument, elements)),
         "point": pa.array(np.repeat(np.arange(batch.points, dtype=np.int32), elements)),
         "element": pa.array(np.tile(np.arange(elements, dtype=np.int32), batch.points)),
+        "shapes": _constant(_shapes(batch), rows),
         "primals": _lists(primals, elements),
         "weights": _lists(weights, elements),
         "got": _got(got.real if got else None, fmt, rows),
@@ -243,6 +244,13 @@ def _absolute(
             mismatch |= ~(np.abs(numbers - due.value) <= t + t * np.abs(due.value))
         known &= due.where <= Rounded.UNDERFLOWS
     return pa.array(mismatch, mask=~known)
+
+
+def _shapes(batch: Batch) -> str:
+    arguments = {
+        name: primal.shape[1:] for name, primal in zip(batch.function.arguments, batch.primals, strict=True)
+    }
+    return write_shapes(arguments, [weight.shape[1:] for weight in batch.weights])
 
 
 def _constant(text: str | None, rows: int) -> pa.Array:

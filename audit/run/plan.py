@@ -8,9 +8,9 @@ from typing import Literal
 
 from audit.case import Batch, Case, Implementation
 from audit.comparison import Origin
-from audit.errors import AuditError
+from audit.errors import AuditError, UnknownName
 from audit.formats import Format, lookup
-from audit.patches.implementations import find
+from audit.patches.implementations import IMPLEMENTATIONS
 from audit.registry import Broken, find_cases
 from audit.run.keyword import matcher
 
@@ -117,7 +117,7 @@ def plan(selection: Selection) -> Plan:
         AuditError: nothing is selected, or the keyword expression cannot be read.
     """
     cases, broken = find_cases()
-    implementations = tuple(find(name) for name in selection.implementations)
+    implementations = tuple(_implementation(name) for name in selection.implementations)
     wanted = {lookup(name).name for name in selection.formats}
     matcher(selection.keyword)
     shards = [
@@ -134,6 +134,12 @@ def plan(selection: Selection) -> Plan:
             "'gradaudit list' shows the cases, groups and formats that exist."
         )
     return Plan(selection, tuple(shards), implementations, broken)
+
+
+def _implementation(name: str) -> Implementation:
+    if name not in IMPLEMENTATIONS:
+        raise UnknownName("implementation", name, IMPLEMENTATIONS)
+    return IMPLEMENTATIONS[name]
 
 
 def _shards(case: Case, fmt: Format, selection: Selection) -> Iterator[Shard]:

@@ -1,0 +1,205 @@
+"""Central differences of the forward value: the witness beside the reference.
+
+The n-th central difference with step h is the mean of the n-th derivative over ``[x - n*h/2, x + n*h/2]`` weighted by a
+B-spline of variance ``n * h**2 / 12`` (Curry and Schoenberg 1966), so that it differs from the derivative at x by at most
+``n * h**2 / 24`` times the largest (n+2)-th derivative there; Arb bounds that derivative over the whole interval. To it
+come the rounding of the forward values and of the points. The step is a power of two and scales with the primals.
+
+The witness never decides alone. Where it contradicts the reference beyond both bounds, the forward values it was taken
+from are compared with the reference: only if they are right is that an error of the audit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from math import comb
+
+import mlx.core as mx
+import numpy as np
+from numpy.typing import NDArray
+
+from audit import modes
+from audit.case import Batch, Mode
+from audit.formats import Floats
+from audit.reference import Answer, References
+from audit.reference.remainder import Line, largest_derivatives
+from audit.verdict import MISMATCHES, VERDICTS, judge
+
+Index = NDArray[np.intp]
+
+# A forward value is trusted to this many ulps; where that is wrong, the contradiction is traced to it.
+FORWARD_ULPS = 4.0
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Central differences of n rows.
+
+    Args:
+        value: float64 [n], NaN where none was taken.
+        bound: float64 [n], proven bound of the distance from the right value as long as forward values are right.
+    """
+
+    value: Floats
+    bound: Floats
+
+
+@dataclass
+class Differences:
+    """Takes central differences, and keeps what contradicts the reference.
+
+    Args:
+        references: asked for forward values where reference and witness disagree.
+        contradictions: one message for each row where both the forward values are right and the two still disagree.
+    """
+
+    references: References
+    contradictions: list[str] = field(default_factory=list)
+
+    def of(self, batch: Batch) -> Taker | None:
+        """The taker of witnesses for a batch; None for batches that have none (forward values, complex formats)."""
+        if batch.mode.kind == "forward" or batch.format.parts == 2:
+            return None
+        return Taker(self, batch)
+
+
+@dataclass(frozen=True)
+class Taker:
+    """Takes central differences for the rows of one batch."""
+
+    differences: Differences
+    batch: Batch
+
+    def __call__(self, answer: Answer, rows: Index) -> Witness:
+        """Witnesses of some rows of an answer, and a note of every one that contradicts the reference."""
+        with np.errstate(all="ignore"):
+            witness = self._take(answer, rows)
+        self._confront(answer, rows, witness)
+        return witness
+
+    def _take(self, answer: Answer, rows: Index) -> Witness:
+        batch, kind = self.batch, self.batch.mode.kind
+        elements = max(math.prod(answer.shape), 1)
+        points, element = rows // elements, rows % elements
+        primals = [primal[points] for primal in batch.primals]
+        names = batch.function.arguments
+        if kind == "jvp":
+            tangents = dict(zip(batch.mode.traced, (w[points] for w in batch.weights), strict=True))
+            directions = [tangents.get(i, np.zeros_like(p)) for i, p in enumerate(primals)]
+            size = 1 if batch.function.elementwise else math.prod(answer.shape)
+            weights = (np.arange(size) == element[:, None]).astype(float) if size > 1 else np.ones((len(rows), 1))
+            return self._along(primals, directions, weights, 1)
+        weights = batch.weights[0][points].reshape(len(rows), -1)
+        if not kind.startswith("hessian"):
+            unit = _unit(primals, names.index(answer.argument), element)
+            return self._along(primals, unit, weights, batch.mode.order)
+        first, second = (names.index(name) for name in answer.argument.split(","))
+        if first == second:
+            return self._along(primals, _unit(primals, first, element), weights, 2)
+        return self._mixed(primals, first, second, weights)
+
+    def _mixed(self, primals: list[Floats], first: int, second: int, weights: Floats) -> Witness:
+        """Polarisation: ``4 u v f_xy`` is the second difference along (u, v) less that along (u, -v)."""
+        scale = [np.ldexp(1.0, np.frexp(primals[i])[1] - 1) for i in (first, second)]
+        found = []
+        for sign in (1.0, -1.0):
+            directions = [np.zeros_like(primal) for primal in primals]
+            directions[first], directions[second] = scale[0], sign * scale[1]
+            found.append(self._along(primals, directions, weights, 2))
+        divisor = 4 * scale[0] * scale[1]
+        return _finite((found[0].value - found[1].value) / divisor, (found[0].bound + found[1].bound) / divisor)
+
+    def _along(self, primals: list[Floats], directions: list[Floats], weights: Floats, order: int) -> Witness:
+        """The n-th derivative of the weighted sum of the outputs along a line, from n + 1 forward values.
+
+        Args:
+            primals, directions: one array ``[rows, *shape]`` an argument.
+            weights: of the outputs, ``[rows, outputs]``.
+            order: n, from 1 to 3.
+        """
+        fmt, rows = self.batch.format, len(weights)
+        step = _step(primals, directions, fmt.precision // (order + 3))
+        total, rounding = np.zeros(rows), np.zeros(rows)
+        exact = np.ones(rows, bool)
+        for k in range(order + 1):
+            shift = (order / 2 - k) * np.ldexp(1.0, step)
+            moved = []
+            for primal, direction in zip(primals, directions, strict=True):
+                offset = shift.reshape(-1, *[1] * (primal.ndim - 1)) * direction
+                point = fmt.round(primal + offset)
+                exact &= (point - primal == offset).reshape(rows, -1).all(axis=1)
+                moved.append(point)
+            values = self._forward(moved)
+            coefficient = comb(order, k)
+            total += (-1) ** k * coefficient * (weights * values).sum(axis=1)
+            rounding += coefficient * FORWARD_ULPS * (np.abs(weights) * fmt.ulp(values)).sum(axis=1)
+        line = Line(self.batch.function, tuple(primals), tuple(directions), np.ldexp(1.0, step))
+        remainder = largest_derivatives(line, half_width=order / 2, order=order + 2)
+        truncation = order / 24 * (np.abs(weights) * remainder).sum(axis=1)
+        value = np.ldexp(total, -order * step)
+        bound = np.ldexp(truncation + rounding, -order * step)
+        return _finite(np.where(exact, value, np.nan), bound)
+
+    def _forward(self, primals: list[Floats]) -> Floats:
+        """MLX's own forward values, ``[rows, outputs]``."""
+        got = modes.ask(self._forward_batch(primals), mx)[0]
+        return got.real.reshape(len(primals[0]), -1)
+
+    def _forward_batch(self, primals: list[Floats]) -> Batch:
+        forward = Mode("forward", ())
+        return replace(self.batch, mode=forward, primals=tuple(primals), weights=(), compared=None, wrap="")
+
+    def _confront(self, answer: Answer, rows: Index, witness: Witness) -> None:
+        fmt = self.batch.format
+        right = answer.real.take(rows).to_format(fmt)
+        ulp = fmt.ulp(right.value)
+        with np.errstate(all="ignore"):
+            distance = np.abs(witness.value - right.value - right.residual * ulp)
+            apart = distance > witness.bound + right.radius * ulp
+        suspects = np.flatnonzero(apart & np.isfinite(right.value))
+        for place in suspects:
+            point = rows[place] // max(math.prod(answer.shape), 1)
+            if self._forward_right(int(point)):
+                self.differences.contradictions.append(
+                    f"{self.batch.group} {self.batch.function.name} {fmt.name} {self.batch.mode.kind} "
+                    f"{answer.argument}, point {point}: the reference is {right.value[place]!r}, the central "
+                    f"difference {witness.value[place]!r} +- {witness.bound[place]!r}, and MLX's forward value is right"
+                )
+
+    def _forward_right(self, point: int) -> bool:
+        batch = self._forward_batch([primal[[point]] for primal in self.batch.primals])
+        answer = self.differences.references.enclose(batch)[0]
+        got = modes.ask(batch, mx)[0].real.reshape(-1)
+        judged = judge(got, answer.real.to_format(batch.format), batch.format, batch.tolerance)
+        return not any(VERDICTS[code] in MISMATCHES for code in judged.verdict)
+
+
+def _unit(primals: list[Floats], argument: int, element: Index) -> list[Floats]:
+    """Directions along one element of one argument, a row each."""
+    directions = [np.zeros_like(primal) for primal in primals]
+    flat = directions[argument].reshape(len(element), -1)
+    flat[np.arange(len(element)), element] = 1.0
+    return directions
+
+
+def _step(primals: list[Floats], directions: list[Floats], bits: int) -> NDArray[np.int64]:
+    """Exponent of the step: `bits` below the least ratio of a primal to its direction."""
+    rows = len(primals[0])
+    least = np.full(rows, np.inf)
+    largest = np.zeros(rows)
+    steepest = np.zeros(rows)
+    for primal, direction in zip(primals, directions, strict=True):
+        size, slope = np.abs(primal).reshape(rows, -1), np.abs(direction).reshape(rows, -1)
+        moving = (slope > 0) & (size > 0)
+        ratio = np.where(moving, size / np.where(slope > 0, slope, 1.0), np.inf)
+        least = np.minimum(least, ratio.min(axis=1))
+        largest, steepest = np.maximum(largest, size.max(axis=1)), np.maximum(steepest, slope.max(axis=1))
+    # Where only zeros move, the largest other primal gives the scale.
+    fallback = np.where((largest > 0) & (steepest > 0), largest / np.where(steepest > 0, steepest, 1.0), 1.0)
+    return np.frexp(np.where(np.isfinite(least), least, fallback))[1].astype(np.int64) - 1 - bits
+
+
+def _finite(value: Floats, bound: Floats) -> Witness:
+    known = np.isfinite(value) & np.isfinite(bound)
+    return Witness(np.where(known, value, np.nan), np.where(known, bound, np.nan))
