@@ -98,7 +98,7 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
             return modes.ask(batch, implementation.arithmetic(), implementation.transform), Verdict.MATCH, ""
     except Unavailable as error:
         return None, Verdict.NOT_RUN, str(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  whatever the library raises is a finding
         text = f"{type(error).__name__}: {error}".splitlines()[0][:300]
         missing = isinstance(error, NotImplementedError) or "not implemented" in text.lower()
         return None, Verdict.UNIMPLEMENTED if missing else Verdict.RAISES, text
@@ -228,9 +228,7 @@ def _forward_wrong(
     return np.repeat(wrong, elements)
 
 
-def _absolute(
-    got: modes.Got | None, right: Right, right_imag: Right | None, batch: Batch, rows: int
-) -> pa.Array:
+def _absolute(got: modes.Got | None, right: Right, right_imag: Right | None, batch: Batch, rows: int) -> pa.Array:
     """The original report's test, for the named series: ``abs(got - right) > t + t * abs(right)``."""
     if batch.tolerance.relative is None or got is None:
         return pa.nulls(rows, pa.bool_())
@@ -247,9 +245,7 @@ def _absolute(
 
 
 def _shapes(batch: Batch) -> str:
-    arguments = {
-        name: primal.shape[1:] for name, primal in zip(batch.function.arguments, batch.primals, strict=True)
-    }
+    arguments = {name: primal.shape[1:] for name, primal in zip(batch.function.arguments, batch.primals, strict=True)}
     return write_shapes(arguments, [weight.shape[1:] for weight in batch.weights])
 
 

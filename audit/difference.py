@@ -1,9 +1,10 @@
 """Central differences of the forward value: the witness beside the reference.
 
 The n-th central difference with step h is the mean of the n-th derivative over ``[x - n*h/2, x + n*h/2]`` weighted by a
-B-spline of variance ``n * h**2 / 12`` (Curry and Schoenberg 1966), so that it differs from the derivative at x by at most
-``n * h**2 / 24`` times the largest (n+2)-th derivative there; Arb bounds that derivative over the whole interval. To it
-come the rounding of the forward values and of the points. The step is a power of two and scales with the primals.
+B-spline of variance ``n * h**2 / 12`` (Curry and Schoenberg 1966), so that it differs from the derivative at x by at
+most ``n * h**2 / 24`` times the largest (n+2)-th derivative there; Arb bounds that derivative over the whole interval.
+To it comes the rounding of the forward values. The step is a power of two and scales with the primals; where a point is
+no number of the format, there is no witness.
 
 The witness never decides alone. Where it contradicts the reference beyond both bounds, the forward values it was taken
 from are compared with the reference: only if they are right is that an error of the audit.

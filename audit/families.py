@@ -82,15 +82,15 @@ class Choice:
 
     values: tuple[float, ...]
 
-    def grid(self, fmt: Format, points: int | None) -> Floats:
+    def grid(self, fmt: Format, points: int | None) -> Floats:  # noqa: ARG002  the same in every format
         """All values, however many points are asked for."""
         return np.array(self.values)
 
-    def sample(self, fmt: Format, rng: np.random.Generator, points: int) -> Floats:
+    def sample(self, fmt: Format, rng: np.random.Generator, points: int) -> Floats:  # noqa: ARG002
         """Values drawn evenly."""
         return rng.choice(np.array(self.values), points)
 
-    def strategy(self, fmt: Format) -> SearchStrategy[float]:
+    def strategy(self, fmt: Format) -> SearchStrategy[float]:  # noqa: ARG002
         """One of the values; shrinks to the first."""
         from hypothesis import strategies as st
 
@@ -103,7 +103,7 @@ class Mantissas:
 
     short: tuple[float, ...] = (1.0, 1.5, 1.25)
 
-    def grid(self, fmt: Format, points: int | None) -> Floats:
+    def grid(self, fmt: Format, points: int | None) -> Floats:  # noqa: ARG002  short ones are in every format
         """The short significands."""
         return np.array(self.short)
 

@@ -71,7 +71,7 @@ def from_mlx(x: mx.array, fmt: Format) -> NDArray[Any]:
     """The numbers of an MLX array, exactly, as float64 (complex128 for complex formats)."""
     if fmt.parts == 2:
         return np.array(x).astype(np.complex128)
-    narrow, unsigned = _UNSIGNED[fmt.bits]
+    _, unsigned = _UNSIGNED[fmt.bits]
     bits: Bits = np.array(x.reshape(-1).view(unsigned)).astype(np.uint64)
     return fmt.from_bits(bits).reshape(x.shape)
 
@@ -182,7 +182,7 @@ def _ask_once(
         wrapped = transform(wrapped, batch)
     arrays = differentiated(wrapped, batch, weights)(*(primals[i] for i in traced))
     mx.eval(arrays)
-    shapes = _expected_shapes(batch, [p.shape for p in primals], arrays)
+    shapes = _expected_shapes(batch, [p.shape for p in primals])
     return [
         _read(name, array, shape, fmt)
         for index, (name, array, shape) in enumerate(zip(labels(batch), arrays, shapes, strict=True))
@@ -201,9 +201,7 @@ def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
     return mx.vmap(function, in_axes=tuple(axes[i] for i in batch.mode.traced), out_axes=out)
 
 
-def _expected_shapes(
-    batch: Batch, primals: Sequence[tuple[int, ...]], arrays: Sequence[mx.array]
-) -> list[tuple[int, ...] | None]:
+def _expected_shapes(batch: Batch, primals: Sequence[tuple[int, ...]]) -> list[tuple[int, ...] | None]:
     """The shape each derivative must have: that of its argument; that of the output for forward and jvp."""
     traced = batch.mode.traced
     if batch.mode.kind in ("forward", "jvp"):

@@ -5,12 +5,12 @@ The table is total: exactly one verdict applies to every (right, got). Three sta
 1. Could it be compared at all? (`not_run` ... `undefined`; those before `inconclusive` are set by who asked.)
 2. Got is a format number nearest to a point of the enclosure: `match`.
 3. Otherwise the error in ulps at the right value, within the tolerance (`match`), within tolerance plus allowance
-   (`allowed`), or named by the first that holds of `nan`, `overflowed`, `vanished`, `sign`, `wrong`, `inaccurate`; where
-   the right value is zero, of `nan`, `overflowed`, `nonzero`.
+   (`allowed`), or named by the first that holds of `nan`, `overflowed`, `vanished`, `sign`, `wrong`, `inaccurate`;
+   where the right value is zero, of `nan`, `overflowed`, `nonzero`.
 
 A right value that the format cannot hold is `outside` if got is what its rounding may give, and is named like any other
 error if it is not: where 1e-60 was due in float32, zero is `outside` but NaN is `nan`.
-An infinity counts as 2**(emax + 1), where overflow begins, so that a rule that errs by an ulp at the edge is not accused.
+An infinity counts as 2**(emax + 1), so that a rule that errs by an ulp where overflow begins is not accused.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance) -> Judge
         edge = np.ldexp(1.0, np.minimum(fmt.emax + 1 - unit, 1023))
         due = np.where(over, np.copysign(edge, right.value), np.ldexp(right.value, -unit) + right.residual)
         units = np.where(np.isinf(got), np.copysign(edge, got), np.ldexp(got, -unit))
-        distance = np.abs(np.where(over, 0.0, units - np.ldexp(np.where(over, 0.0, right.value), -unit)) - right.residual)
+        distance = np.abs(
+            np.where(over, 0.0, units - np.ldexp(np.where(over, 0.0, right.value), -unit)) - right.residual
+        )
         short = np.maximum(np.where(due > 0, due - units, units - due), 0.0)
         error = np.where(over, short, distance)
         error = np.where(zero, np.abs(got), error)

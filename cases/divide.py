@@ -66,7 +66,9 @@ TRAPS = (
     _trap("g*a and b*b underflow", (-100, -80, -100), (-800, -640, -800), (-14, -13, -14)),
     _exchanged(_UNDERFLOW),
     _exchanged(_OVERFLOW),
-    _trap("b*b overflows; the result is next to the smallest normal number", (126, 126, 1), (1022, 1022, 1), (14, 14, 1)),
+    _trap(
+        "b*b overflows; the result is next to the smallest normal number", (126, 126, 1), (1022, 1022, 1), (14, 14, 1)
+    ),
 )
 
 SCALES = {
@@ -96,7 +98,9 @@ def series(fmt: Format) -> Iterator[Batch]:
         yield from _mixed_hessian(fmt, scales)
 
 
-def _batch(group: str, function: Function, fmt: Format, mode: Mode, primals: Any, weights: Any, **options: Any) -> Batch:
+def _batch(
+    group: str, function: Function, fmt: Format, mode: Mode, primals: Any, weights: Any, **options: Any
+) -> Batch:
     return Batch(group, function, fmt, mode, tuple(primals), tuple(weights), tolerance=TOLERANCE, **options)
 
 

@@ -28,7 +28,7 @@ WHOLE = Exponents(lambda f: f.esub, lambda f: f.emax)
 
 
 def _scaled(mantissa: Floats, exponent: Floats, fmt: Format) -> Floats:
-    """mantissa * 2**exponent, rounded to the format; infinite where it has no such number."""
+    """Mantissa * 2**exponent, rounded to the format; infinite where it has no such number."""
     with np.errstate(over="ignore"):
         return fmt.round(np.ldexp(mantissa, exponent.astype(np.int64)))
 

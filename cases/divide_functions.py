@@ -11,21 +11,21 @@ def _quotient(m: Any, a: Any, b: Any) -> Any:
     return m.divide(a, b)
 
 
-def _reciprocal(m: Any, C: Any, t: Any) -> Any:
-    return m.divide(C, C * t)
+def _reciprocal(m: Any, c: Any, t: Any) -> Any:
+    return m.divide(c, c * t)
 
 
-def _identity(m: Any, C: Any, t: Any) -> Any:
-    return m.divide(C * t, C * t)
+def _identity(m: Any, c: Any, t: Any) -> Any:
+    return m.divide(c * t, c * t)
 
 
-def _squared(m: Any, C: Any, t: Any) -> Any:
+def _squared(m: Any, c: Any, t: Any) -> Any:
     # Not (...)**2: MLX's power has a defect of its own at third order.
-    return m.square(m.divide(C, C * t) - 1)
+    return m.square(m.divide(c, c * t) - 1)
 
 
-def _scaled_quotient(m: Any, C: Any, a: Any, b: Any) -> Any:
-    return m.divide(C * a, C * b)
+def _scaled_quotient(m: Any, c: Any, a: Any, b: Any) -> Any:
+    return m.divide(c * a, c * b)
 
 
 QUOTIENT = Function("quotient", ("a", "b"), _quotient, "a / b")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from audit.case import Batch
-from audit.comparison import Origin, Question, compare
+from audit.comparison import Question, compare
 from audit.difference import Differences
 from audit.reference import References
 from audit.run.plan import Plan, Shard
@@ -34,6 +33,14 @@ class Outcome:
     contradictions: list[str] = field(default_factory=list)
 
 
+def collect(plan: Plan, references: References) -> tuple[pa.Table, Outcome]:
+    """Run all shards and keep their rows in memory."""
+    outcome, differences = Outcome(), Differences(references)
+    tables = [table for shard in plan.shards for table in _run(shard, plan, references, differences, outcome)]
+    outcome.contradictions += references.disagreements + differences.contradictions
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks(), outcome
+
+
 def execute(plan: Plan, store: Store, references: References, progress: Progress | None = None) -> Outcome:
     """Run all shards that the store does not hold yet.
 
@@ -50,11 +57,7 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
             if progress:
                 progress(shard, 0)
             continue
-        tables = [
-            table
-            for batch in shard.batches()
-            for table in run_batch(plan, batch, shard.origin, references, differences, outcome, named=shard.named)
-        ]
+        tables = _run(shard, plan, references, differences, outcome)
         table = pa.concat_tables(tables).unify_dictionaries()
         store.write(shard.key, table)
         if progress:
@@ -63,27 +66,21 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
     return outcome
 
 
-def run_batch(
-    plan: Plan,
-    batch: Batch,
-    origin: Origin,
-    references: References,
-    differences: Differences,
-    outcome: Outcome,
-    *,
-    named: bool,
+def _run(
+    shard: Shard, plan: Plan, references: References, differences: Differences, outcome: Outcome
 ) -> list[pa.Table]:
-    """The rows of one batch, a table for each implementation."""
-    begun = time.perf_counter()
-    answers = references.enclose(batch)
-    referenced = time.perf_counter()
-    outcome.seconds["references"] += referenced - begun
-    question = Question(batch, origin, answers, differences.of(batch), witness_all=named)
-    tables = [compare(question, implementation, references) for implementation in plan.implementations]
-    outcome.seconds["mlx and judging"] += time.perf_counter() - referenced
-    for table in tables:
-        counts = table.column("verdict").value_counts().to_pylist()
-        name = table.column("implementation")[0].as_py() if len(table) else ""
-        for entry in counts:
-            outcome.verdicts[name, origin.series, entry["values"]] += entry["counts"]
+    """The rows of a shard, a table for each batch and implementation."""
+    tables = []
+    for batch in shard.batches():
+        begun = time.perf_counter()
+        answers = references.enclose(batch)
+        referenced = time.perf_counter()
+        question = Question(batch, shard.origin, answers, differences.of(batch), witness_all=shard.named)
+        for implementation in plan.implementations:
+            table = compare(question, implementation, references)
+            tables.append(table)
+            for entry in table.column("verdict").value_counts().to_pylist():
+                outcome.verdicts[implementation.name, shard.origin.series, entry["values"]] += entry["counts"]
+        outcome.seconds["references"] += referenced - begun
+        outcome.seconds["mlx, judging and witnesses"] += time.perf_counter() - referenced
     return tables

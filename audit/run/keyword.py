@@ -19,7 +19,7 @@ def matcher(expression: str) -> Callable[[str], bool]:
         AuditError: the expression cannot be read.
     """
     if not expression.strip():
-        return lambda name: True
+        return lambda _: True
     words: list[str] = []
 
     def stand_in(match: re.Match[str]) -> str:

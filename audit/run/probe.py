@@ -1,9 +1,10 @@
-"""The probe table: C / (C * t) at t = 1, its first three derivatives and the central difference of its forward value."""
+"""The probe table: C / (C * t) at t = 1, its first three derivatives and a central difference."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import mlx.core as mx
 import numpy as np
@@ -36,8 +37,8 @@ class Probe:
     difference: float
 
 
-def _reciprocal(m: object, C: mx.array, t: mx.array) -> mx.array:
-    return m.divide(C, C * t)  # type: ignore[attr-defined]
+def _reciprocal(m: Any, c: mx.array, t: mx.array) -> mx.array:
+    return m.divide(c, c * t)
 
 
 FUNCTION = Function("scaled reciprocal", ("C", "t"), _reciprocal, "C / (C * t)")
