@@ -66,9 +66,7 @@ class Enclosures:
     @staticmethod
     def join(parts: list[Enclosures]) -> Enclosures:
         """Enclosures one after another."""
-        return Enclosures(
-            **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Enclosures)}
-        )
+        return Enclosures(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Enclosures)})
 
     def to_format(self, fmt: Format) -> Right:
         """Round to a format: the nearest number, what is left over, and the radius, in ulps of the format."""

@@ -1,0 +1,109 @@
+"""The arithmetic handed to a function's body as ``m``, over scalars and object arrays of any kind of number.
+
+What an operation does to its operands is left to a callback, so that the same namespace records programs and computes
+with mpmath. Operations on arrays are made of operations on their elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from audit.errors import AuditError
+
+# Names a body may use, and the operation each stands for.
+NAMES = {
+    **{
+        name: (name, arity)
+        for arity, names in {
+            1: "negative square reciprocal sqrt rsqrt exp expm1 log log1p sin cos tan sinh cosh tanh arcsin arccos "
+            "arctan arcsinh arccosh arctanh sigmoid erf abs sign",
+            2: "add subtract multiply divide maximum minimum less less_equal equal",
+        }.items()
+        for name in names.split()
+    },
+    "where": ("select", 3),
+}
+
+
+class Arithmetic:
+    """A namespace of operations.
+
+    Args:
+        apply: called as ``apply(operation, operands, parameter)`` with the operands of one element, some of which may
+            be plain Python numbers.
+    """
+
+    def __init__(self, apply: Callable[[str, tuple[Any, ...], int | None], Any]) -> None:
+        self._apply = apply
+        for name, (operation, arity) in NAMES.items():
+            setattr(self, name, self._elementwise(operation, arity))
+
+    def _elementwise(self, operation: str, arity: int) -> Callable[..., Any]:
+        ufunc = np.frompyfunc(lambda *operands: self._apply(operation, operands, None), arity, 1)
+
+        def function(*operands: Any) -> Any:
+            if not any(isinstance(operand, (np.ndarray, list, tuple)) for operand in operands):
+                return self._apply(operation, operands, None)
+            return ufunc(*operands)
+
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        known = sorted(n for n in (*vars(self), *vars(type(self))) if not n.startswith("_"))
+        raise AuditError(
+            f"The reference has no operation m.{name}. These exist: {', '.join(known)}. "
+            "To add it, add one entry to audit/reference/operations.py."
+        )
+
+    def power(self, x: Any, y: Any) -> Any:
+        """x**y; an integer y gives the integer power, for x of either sign."""
+        if isinstance(y, (int, np.integer)):
+            return self._map(lambda element: self._apply("integer_power", (element,), int(y)), x)
+        if isinstance(y, (float, Fraction)) and Fraction(y).denominator == 1:
+            return self.power(x, int(y))
+        return np.frompyfunc(lambda a, b: self._apply("power", (a, b), None), 2, 1)(x, y)
+
+    def sum(self, x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
+        """Sum of the elements, along an axis or all of them."""
+        return np.sum(np.asarray(x, object), axis=axis, keepdims=keepdims)
+
+    def mean(self, x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
+        """Mean of the elements, along an axis or all of them."""
+        total = self.sum(x, axis, keepdims=keepdims)
+        count = np.size(x) // max(np.size(total), 1)
+        return self._map(lambda element: self._apply("divide", (element, count), None), total)
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """Matrix product."""
+        return np.matmul(x, y)
+
+    def transpose(self, x: Any, axes: tuple[int, ...] | None = None) -> Any:
+        """Axes in another order, reversed by default."""
+        return np.transpose(x, axes)
+
+    def reshape(self, x: Any, shape: tuple[int, ...]) -> Any:
+        """The same elements in another shape."""
+        return np.reshape(x, shape)
+
+    def broadcast_to(self, x: Any, shape: tuple[int, ...]) -> Any:
+        """Elements repeated to a shape."""
+        return np.broadcast_to(np.asarray(x, object), shape)
+
+    def real(self, x: Any) -> Any:
+        """Real parts."""
+        return self._map(lambda element: element.real, x)
+
+    def imag(self, x: Any) -> Any:
+        """Imaginary parts."""
+        return self._map(lambda element: element.imag, x)
+
+    def conj(self, x: Any) -> Any:
+        """Conjugates."""
+        return self._map(lambda element: element.conjugate(), x)
+
+    def _map(self, function: Callable[[Any], Any], x: Any) -> Any:
+        return np.frompyfunc(function, 1, 1)(x) if isinstance(x, np.ndarray) else function(x)

@@ -1,0 +1,200 @@
+"""The second opinion: mpmath on the function's own body, differentiated numerically at high precision.
+
+It shares nothing with the reference but the body and its arithmetic's names: no program, no derivative rule, no ball.
+Steps are relative to the primal, and the error is estimated from two steps and from the rounding of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import comb, frexp
+from typing import Any
+
+import numpy as np
+from mpmath import MPContext
+
+from audit.case import Batch
+from audit.reference.arithmetic import Arithmetic
+from audit.reference.derivative import Meaning
+from audit.reference.enclosure import Enclosures
+from audit.reference.mapped import call, mapped_axes
+from audit.reference.operations import OPERATIONS
+
+# Steps are 2**-STEP_BITS of the primal; the truncation error is about the square of that.
+STEP_BITS = 100
+# Of a large array, this many elements are looked at.
+ELEMENTS = 8
+# An opinion must be this sharp relative to the value, or the precision is raised, up to the limit.
+SHARP_BITS = 60
+LARGEST_PRECISION = 16384
+
+Shift = dict[str, Any]
+
+
+class Opinion:
+    """One point of a batch, seen by mpmath.
+
+    Args:
+        batch: whose function, primals and weights are taken.
+        meaning: what the results of the column are.
+        point: index of the point.
+    """
+
+    def __init__(self, batch: Batch, meaning: Meaning, point: int) -> None:
+        self._mp = MPContext()
+        self._arithmetic = Arithmetic(self._apply)
+        self._meaning = meaning
+        self._body = batch.function.body
+        self._axes = mapped_axes(batch)
+        self._primals = [np.asarray(primal[point]) for primal in batch.primals]
+        self._weights = [np.asarray(weight[point]).reshape(-1) for weight in batch.weights]
+        self._complex = batch.format.parts == 2
+        exponents = [frexp(abs(x))[1] for x in map(float, _reals([*self._primals, *self._weights])) if x]
+        self._spread = max(exponents) - min(exponents) if exponents else 0
+        self._smallest = min(exponents) if exponents else 0
+
+    def disagreement(self, index: int, enclosure: Enclosures) -> str:
+        """What speaks against the enclosure of a result, or an empty string.
+
+        Args:
+            index: which result of the column.
+            enclosure: one enclosure, a known one.
+        """
+        order = max((len(chain) for chain in self._meaning.partials), default=1)
+        precision = (order + 1) * (STEP_BITS + 60) + 100 + self._spread
+        while True:
+            self._mp.prec = precision
+            try:
+                value, error = self._result(index)
+            except (ZeroDivisionError, ValueError, OverflowError) as reason:
+                return f"mpmath finds no value: {reason}"
+            scale = self._mp.ldexp(1, int(enclosure.exponent[0]))
+            right = (self._mp.mpf(float(enclosure.head[0])) + float(enclosure.tail[0])) * scale
+            distance = abs(value - right)
+            if distance > float(enclosure.radius[0]) * scale + error:
+                return (
+                    f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
+                    f"the enclosure is {self._mp.nstr(right, 20)}"
+                )
+            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
+            if sharp or not right or precision >= LARGEST_PRECISION:
+                return ""
+            precision *= 2
+
+    def _result(self, index: int) -> tuple[Any, Any]:
+        """A result of the column and a bound of its error."""
+        meaning = self._meaning
+        if meaning.kind == "value":
+            value = self._components({})[index]
+            return value, abs(value) * self._mp.ldexp(1, 40 - self._mp.prec)
+        if meaning.kind == "tangent":
+            slopes = {name: self._weight(tangent) for name, tangent in meaning.tangents}
+            moving = [abs(self._primal(name) / slope) for name, slope in slopes.items() if slope]
+            step = min((self._step(ratio) for ratio in moving), default=self._mp.mpf(1))
+            directions = [(slopes, step)]
+            target: Callable[[Shift], Any] = lambda shift: self._components(shift)[index]  # noqa: E731
+        else:
+            directions = [({name: 1}, self._step(abs(self._primal(name)))) for name in meaning.partials[index]]
+            target = self._weighted
+        coarse, _ = self._difference(target, directions)
+        fine, rounding = self._difference(target, [(slopes, step / 2) for slopes, step in directions])
+        return fine, abs(coarse - fine) + rounding
+
+    def _difference(self, target: Callable[[Shift], Any], directions: Sequence[tuple[Shift, Any]]) -> tuple[Any, Any]:
+        """Central difference along each direction in turn, and a bound of its rounding error."""
+        points: list[list[tuple[int, Any, Shift]]] = []
+        divisor = self._mp.mpf(1)
+        for slopes, step in _merged(directions):
+            order = sum(1 for other, _ in directions if other == slopes)
+            divisor *= step**order
+            points.append(
+                [((-1) ** k * comb(order, k), (self._mp.mpf(order) / 2 - k) * step, slopes) for k in range(order + 1)]
+            )
+        total, largest = self._mp.mpf(0), self._mp.mpf(0)
+        for choice in product(*points):
+            sign, shift = 1, {}
+            for factor, step, slopes in choice:
+                sign *= factor
+                for name, slope in slopes.items():
+                    shift[name] = shift.get(name, 0) + step * slope
+            value = target(shift)
+            total += sign * value
+            largest = max(largest, abs(sign * value))
+        return total / divisor, largest * self._mp.ldexp(1, 40 - self._mp.prec) / abs(divisor)
+
+    def _step(self, scale: Any) -> Any:
+        if not scale:
+            scale = self._mp.ldexp(1, self._smallest)
+        return scale * self._mp.ldexp(1, -STEP_BITS)
+
+    def _weighted(self, shift: Shift) -> Any:
+        components = self._components(shift)
+        return sum(
+            (self._weight(name) * y for name, y in zip(self._meaning.weights, components, strict=True)), self._mp.mpf(0)
+        )
+
+    def _components(self, shift: Shift) -> list[Any]:
+        """The function's results at shifted primals, real and imaginary part in turn if complex."""
+        arguments = []
+        for place, primal in enumerate(self._primals):
+            elements = np.empty(primal.shape, object)
+            for index, x in enumerate(primal.reshape(-1)):
+                name = f"p{place}.{index}"
+                number = self._mp.mpf(float(x.real)) + shift.get(name, 0)
+                if self._complex:
+                    number = self._mp.mpc(number, self._mp.mpf(float(x.imag)) + shift.get(name + "i", 0))
+                elements.reshape(-1)[index] = number
+            arguments.append(elements if primal.shape else elements[()])
+        results = np.asarray(call(self._body, self._arithmetic, arguments, self._axes), object).reshape(-1)
+        if self._complex:
+            return [part for number in map(self._mp.mpc, results) for part in (number.real, number.imag)]
+        return [self._mp.convert(number) for number in results]
+
+    def _primal(self, name: str) -> Any:
+        place, index, imaginary = _address(name)
+        return self._mp.mpf(_part(self._primals[place].reshape(-1)[index], imaginary))
+
+    def _weight(self, name: str) -> Any:
+        place, index, imaginary = _address(name)
+        return self._mp.mpf(_part(self._weights[place][index], imaginary))
+
+    def _apply(self, operation: str, operands: tuple[Any, ...], parameter: int | None) -> Any:
+        numbers = [
+            self._mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else self._plain(x) for x in operands
+        ]
+        extra = () if parameter is None else (parameter,)
+        return OPERATIONS[operation].mp(self._mp, *numbers, *extra)
+
+    def _plain(self, x: Any) -> Any:
+        return x if isinstance(x, bool) else self._mp.convert(x)
+
+
+def _merged(directions: Sequence[tuple[Shift, Any]]) -> list[tuple[Shift, Any]]:
+    kept: list[tuple[Shift, Any]] = []
+    for slopes, step in directions:
+        if all(slopes != other for other, _ in kept):
+            kept.append((slopes, step))
+    return kept
+
+
+def _reals(arrays: Sequence[np.ndarray[Any, Any]]) -> list[float]:
+    flat = np.concatenate([array.reshape(-1) for array in arrays])
+    return [*flat.real, *flat.imag] if np.iscomplexobj(flat) else list(flat)
+
+
+def _part(x: Any, imaginary: bool) -> float:  # noqa: FBT001
+    return float(x.imag if imaginary else x.real)
+
+
+def _address(name: str) -> tuple[int, int, bool]:
+    place, index = name.removesuffix("i")[1:].split(".")
+    return int(place), int(index), name.endswith("i")
+
+
+def sample(count: int, wanted: int) -> list[int]:
+    """Indices spread evenly over a range, first and last included."""
+    if count <= wanted:
+        return list(range(count))
+    return sorted({round(k * (count - 1) / max(wanted - 1, 1)) for k in range(wanted)})

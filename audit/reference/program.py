@@ -1,0 +1,161 @@
+"""Straight-line programs: what a function's body does, recorded once, without branches or loops.
+
+A program is a list of nodes, each an operation on earlier nodes. Every evaluation of the reference (balls, series,
+exact rationals, sizes of terms) and the reverse sweep read the same programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from audit.reference.operations import OPERATIONS
+
+INPUT = "input"
+CONSTANT = "constant"
+
+
+class Node(NamedTuple):
+    """One operation.
+
+    Args:
+        operation: a name in `OPERATIONS`, or ``"input"``, or ``"constant"``.
+        operands: indices of earlier nodes.
+        parameter: the name of an input, the value of a constant, the integer of an integer power, otherwise None.
+    """
+
+    operation: str
+    operands: tuple[int, ...] = ()
+    parameter: str | Fraction | int | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """Nodes in order of evaluation, and which of them are the results."""
+
+    nodes: tuple[Node, ...]
+    outputs: tuple[int, ...]
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that the results depend on, in order of their nodes."""
+        return tuple(str(node.parameter) for node in self.nodes if node.operation == INPUT)
+
+    @cached_property
+    def text(self) -> str:
+        """The program in full, one node a line: equal texts compute equal numbers."""
+        lines = []
+        for index, (operation, operands, parameter) in enumerate(self.nodes):
+            words = [operation, *(f"v{operand}" for operand in operands)]
+            if parameter is not None:
+                words.append(str(parameter))
+            lines.append(f"v{index} = {' '.join(words)}")
+        lines.append("return " + " ".join(f"v{output}" for output in self.outputs))
+        return "\n".join(lines)
+
+    @cached_property
+    def rational(self) -> bool:
+        """Whether every value is rational where the inputs are."""
+        return all(
+            node.operation in (INPUT, CONSTANT) or OPERATIONS[node.operation].rational is not None
+            for node in self.nodes
+        )
+
+    @cached_property
+    def branches(self) -> bool:
+        """Whether a value is selected by a condition."""
+        return any(node.operation == "select" for node in self.nodes)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self.text == other.text
+
+
+class Builder:
+    """Records nodes; an equal node is recorded once.
+
+    Multiplying or dividing by an exact 1 and adding an exact 0 record nothing, and operations on constants are done at
+    once. Nothing else is simplified: ``x / x`` stays, so that the sizes of the terms that cancel in its derivative stay
+    visible.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[Node, int] = {}
+
+    def copy(self) -> Builder:
+        """A builder that holds the same nodes and can be added to on its own."""
+        other = Builder()
+        other.nodes, other._known = self.nodes.copy(), self._known.copy()
+        return other
+
+    def input(self, name: str) -> int:
+        """The input of that name."""
+        return self._record(Node(INPUT, (), name))
+
+    def constant(self, value: Fraction | int) -> int:
+        """An exact constant."""
+        return self._record(Node(CONSTANT, (), Fraction(value)))
+
+    def value(self, index: int) -> Fraction | None:
+        """The value of a node that is a constant, None for any other."""
+        node = self.nodes[index]
+        return node.parameter if isinstance(node.parameter, Fraction) else None
+
+    def apply(self, operation: str, *operands: int, parameter: int | None = None) -> int:
+        """An operation on earlier nodes."""
+        entry = OPERATIONS[operation]
+        constants = [self.value(operand) for operand in operands]
+        if entry.fold is not None and all(c is not None for c in constants):
+            folded = entry.fold(*constants) if parameter is None else entry.fold(*constants, parameter)
+            if folded is not None:
+                return self.constant(folded)
+        if entry.neutral is not None:
+            for position, unit in entry.neutral.items():
+                if constants[position] == unit:
+                    return operands[1 - position]
+        if entry.commutative:
+            operands = tuple(sorted(operands))
+        return self._record(Node(operation, operands, parameter))
+
+    def extract(self, outputs: Iterable[int]) -> Program:
+        """The program that computes these nodes, without nodes that they do not need."""
+        wanted = tuple(outputs)
+        needed = ancestors(self.nodes, wanted)
+        place = {index: position for position, index in enumerate(needed)}
+        nodes = tuple(
+            node._replace(operands=tuple(place[operand] for operand in node.operands))
+            for node in (self.nodes[index] for index in needed)
+        )
+        return Program(nodes, tuple(place[output] for output in wanted))
+
+    def include(self, program: Program) -> tuple[int, ...]:
+        """Record another program's nodes here; the indices of its results."""
+        place: list[int] = []
+        for node in program.nodes:
+            place.append(self._record(node._replace(operands=tuple(place[operand] for operand in node.operands))))
+        return tuple(place[output] for output in program.outputs)
+
+    def _record(self, node: Node) -> int:
+        index = self._known.get(node)
+        if index is None:
+            index = self._known[node] = len(self.nodes)
+            self.nodes.append(node)
+        return index
+
+
+def ancestors(nodes: Sequence[Node], wanted: Iterable[int]) -> list[int]:
+    """Indices of the nodes that the wanted ones depend on, themselves included, ascending."""
+    seen: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        index = waiting.pop()
+        if index not in seen:
+            seen.add(index)
+            waiting.extend(nodes[index].operands)
+    return sorted(seen)
