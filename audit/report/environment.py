@@ -5,8 +5,11 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, files
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+
+from audit.errors import Unavailable
+from audit.patches.compiler import find_compiler, find_mlx
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,22 +26,17 @@ def environment(device: str) -> dict[str, str]:
         "device": device,
         "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "compiler": _first_line(["g++", "--version"]),
+        "compiler": _compiler(),
         "commit": _commit(),
     }
 
 
 def mlx_library() -> Path | None:
     """MLX's compiled library, or None where there is none."""
-    for name in ("mlx-cpu", "mlx-metal", "mlx"):
-        try:
-            listed = files(name) or []
-        except PackageNotFoundError:
-            continue
-        for path in listed:
-            if path.name in ("libmlx.so", "libmlx.dylib"):
-                return Path(str(path.locate()))
-    return None
+    try:
+        return find_mlx().library
+    except Unavailable:
+        return None
 
 
 def _version(name: str) -> str:
@@ -59,6 +57,13 @@ def _distribution(name: str) -> Distribution | None:
         return distribution(name)
     except PackageNotFoundError:
         return None
+
+
+def _compiler() -> str:
+    try:
+        return find_compiler().version
+    except Unavailable:
+        return "none"
 
 
 def _commit() -> str:
