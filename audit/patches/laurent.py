@@ -3,7 +3,8 @@
 Every derivative of a quotient a/b, of any order, is a sum of terms ``coefficient * product of v**power`` over a, b and
 the cotangents and tangents it was asked with: d(a/b) = da/b - a db/b**2, and so on. The family is closed under
 differentiation, so one rule serves all orders. It is evaluated with unbounded exponents (`audit.patches.unbounded`), so
-no square of a denominator overflows, and no term does that another one cancels.
+no square of a denominator overflows, no term does that another one cancels, and terms that cancel leave no rounding
+errors (`audit.patches.paired`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ from typing import Any
 
 import mlx.core as mx
 
-from audit.patches.unbounded import Unbounded, constant, split
+from audit.patches.paired import Product, sum_of_products
+from audit.patches.unbounded import FACTORS, Unbounded, constant, split
 
 Quotient = Callable[..., mx.array]
-
-# A product of so many significands stays below 2**9, far inside float16.
-_FACTORS = 8
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,27 @@ def derivative(terms: Sequence[Term], along: Sequence[int]) -> tuple[Term, ...]:
 
 
 def evaluate(variables: Sequence[mx.array], terms: Sequence[Term]) -> mx.array:
-    """The value of a polynomial of at least one term, rounded to the format at the end; the terms add from the left."""
+    """The value of a polynomial of at least one term, rounded to the format at the end.
+
+    Where it has several terms, a variable with a negative power in one has one in all.
+    """
     parts = [split(variable) for variable in variables]
-    total = _value(parts, terms[0], variables[0].dtype)
-    for term in terms[1:]:
-        total = total + _value(parts, term, variables[0].dtype)
-    return total.normalised().joined()
+    if len(terms) == 1:
+        return _monomial(parts, terms[0]).normalised().joined()
+    common = tuple(min(powers) for powers in zip(*(term.powers for term in terms), strict=True))
+    products = []
+    for term in terms:
+        powers = [power - least for power, least in zip(term.powers, common, strict=True)]
+        products.append(Product(term.coefficient, _repeated(parts, powers)))
+    total = _monomial([*parts, sum_of_products(products)], Term(1, (*common, 1)))
+    # A zero denominator or an infinity makes every term that it is in zero, infinite or NaN: there the terms add as
+    # in the format, where a common denominator would turn 0 - 0 into inf / inf.
+    separate = [_monomial(parts, term).significand for term in terms]
+    divisors = [part for part, power in zip(parts, common, strict=True) if power < 0]
+    ordinary = mx.isfinite(_sum([part.significand for part in parts]))
+    for divisor in divisors:
+        ordinary = ordinary & (divisor.significand != 0)
+    return mx.where(ordinary, total.normalised().joined(), _sum(separate))
 
 
 def laurent(
@@ -142,23 +156,34 @@ def aligned(inputs: Any, axes: Any, stream: mx.Stream | mx.Device | None) -> lis
         return list(mx.broadcast_arrays(*moved))
 
 
-def _value(parts: Sequence[Unbounded], term: Term, dtype: mx.Dtype) -> Unbounded:
+def _monomial(parts: Sequence[Unbounded], term: Term) -> Unbounded:
     magnitude = abs(term.coefficient)
     shift = magnitude.bit_length() - 1
-    over = [part for part, power in zip(parts, term.powers, strict=True) for _ in range(power)]
-    under = [part for part, power in zip(parts, term.powers, strict=True) for _ in range(-power)]
+    over = _repeated(parts, term.powers)
+    under = _repeated(parts, [-power for power in term.powers])
     if magnitude != 1 << shift or not over:
-        over.append(constant(magnitude / (1 << shift), dtype))
+        over.append(constant(magnitude / (1 << shift), parts[0].significand.dtype))
     value = _product(over)
     if under:
         value = value / _product(under)
     return (-value if term.coefficient < 0 else value).scaled(shift)
 
 
+def _repeated(parts: Sequence[Unbounded], powers: Sequence[int]) -> list[Unbounded]:
+    return [part for part, power in zip(parts, powers, strict=True) for _ in range(power)]
+
+
+def _sum(terms: Sequence[mx.array]) -> mx.array:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
 def _product(factors: Sequence[Unbounded]) -> Unbounded:
     value = factors[0]
     for count, factor in enumerate(factors[1:], 2):
         value = value * factor
-        if count % _FACTORS == 0:
+        if count % FACTORS == 0:
             value = value.normalised()
     return value

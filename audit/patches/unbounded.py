@@ -16,7 +16,9 @@ import numpy as np
 from audit.formats import lookup
 
 # Exponent of a zero that is added: below every other one, and far from the ends of int32.
-_ZERO_EXPONENT = -(2**24)
+ZERO_EXPONENT = -(2**24)
+# A product of so many significands stays below 2**9, far inside float16.
+FACTORS = 8
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,6 @@ class Unbounded:
     def __truediv__(self, other: Unbounded) -> Unbounded:
         return Unbounded(mx.divide(self.significand, other.significand), self.exponent - other.exponent)
 
-    def __add__(self, other: Unbounded) -> Unbounded:
-        # At the larger exponent, so that a small sum of large terms cancels before anything can overflow.
-        x, y = self._ranked(), other._ranked()
-        largest = mx.maximum(x.exponent, y.exponent)
-        aligned = [Unbounded(term.significand, term.exponent - largest).joined() for term in (x, y)]
-        return Unbounded(aligned[0] + aligned[1], largest)
-
-    def _ranked(self) -> Unbounded:
-        parts = self.normalised()
-        return Unbounded(parts.significand, mx.where(parts.significand == 0, _ZERO_EXPONENT, parts.exponent))
-
     def joined(self) -> mx.array:
         """The nearest number of the format; the significand must be `normalised`."""
         dtype = self.significand.dtype
@@ -72,7 +63,7 @@ class Unbounded:
         normal = (magnitude & layout.fraction) | field
         # In units of the smallest subnormal; a quarter of it and less round to zero alike.
         unit = mx.clip(self.exponent - (least - layout.digits), -2, layout.digits)
-        units = mx.abs(self.significand) * mx.view(layout.field(unit), dtype)
+        units = mx.abs(self.significand) * power_of_two(unit, dtype)
         subnormal = mx.round(units).astype(layout.unsigned)
         out = mx.where(self.exponent > layout.bias, layout.infinity, normal)
         out = mx.where(self.exponent < least, subnormal, out)
@@ -101,6 +92,26 @@ def constant(value: float, dtype: mx.Dtype) -> Unbounded:
     return Unbounded(mx.array(value, dtype), mx.array(0))
 
 
+def precision(dtype: mx.Dtype) -> int:
+    """Bits of the format's significand, the hidden one included."""
+    return _layout(dtype).digits + 1
+
+
+def power_of_two(exponent: mx.array, dtype: mx.Dtype) -> mx.array:
+    """Powers of two with these exponents, which must be those of normal numbers."""
+    return mx.view(_layout(dtype).field(exponent), dtype)
+
+
+def halves(x: mx.array) -> tuple[mx.array, mx.array]:
+    """Two numbers with half the digits of x each, whose sum is x: products of such halves are exact.
+
+    Rounded on the encoding, so that no compiler can contract it away.
+    """
+    layout = _layout(x.dtype)
+    high = mx.view((mx.view(x, layout.unsigned) + layout.half) & layout.upper, x.dtype)
+    return high, x - high
+
+
 @dataclass(frozen=True)
 class _Layout:
     """Bit fields of a format as constants of its unsigned type."""
@@ -112,9 +123,11 @@ class _Layout:
     fraction: mx.array
     one: mx.array
     infinity: mx.array
+    half: mx.array
+    upper: mx.array
 
     def field(self, exponent: mx.array) -> mx.array:
-        """Encodings of the powers of two with these exponents, which must be those of normal numbers."""
+        """Encodings of powers of two."""
         return (exponent + self.bias).astype(self.unsigned) << self.digits
 
 
@@ -127,5 +140,13 @@ def _layout(dtype: mx.Dtype) -> _Layout:
         32: (mx.uint32, np.uint32),
         64: (mx.uint64, np.uint64),
     }[fmt.bits]
-    fields = (1 << (fmt.bits - 1), (1 << digits) - 1, fmt.emax << digits, (2 * fmt.emax + 1) << digits)
+    lower = (fmt.precision + 1) // 2
+    fields = (
+        1 << (fmt.bits - 1),
+        (1 << digits) - 1,
+        fmt.emax << digits,
+        (2 * fmt.emax + 1) << digits,
+        1 << (lower - 1),
+        (1 << fmt.bits) - (1 << lower),
+    )
     return _Layout(unsigned, digits, fmt.emax, *(mx.array(whole(field)) for field in fields))

@@ -5,12 +5,14 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "mlx/mlx.h"
+#include "paired.h"
 #include "unbounded.h"
 
 namespace gradaudit {
@@ -50,33 +52,36 @@ Arrays joined(Arrays first, const Arrays& second) {
   return first;
 }
 
-// A product of so many significands stays below 2^9, far inside float16.
-constexpr size_t factors = 8;
+using Numbers = std::vector<Unbounded>;
 
-Unbounded product(const std::vector<Unbounded>& all, const Arithmetic& in) {
+Unbounded product(const Numbers& all, const Arithmetic& in) {
   Unbounded result = all[0];
   for (size_t i = 1; i < all.size(); ++i) {
     result = in.product(result, all[i]);
-    if ((i + 1) % factors == 0) {
+    if ((i + 1) % factors_at_most == 0) {
       result = in.normalised(result);
     }
   }
   return result;
 }
 
-Unbounded value(const std::vector<Unbounded>& parts, const Term& term, const Arithmetic& in) {
-  const uint64_t magnitude = std::abs(term.coefficient);
-  int shift = 0;
-  while (magnitude >> (shift + 1)) {
-    ++shift;
-  }
-  std::vector<Unbounded> over, under;
+// Each number as often as its power says, of the powers with that sign.
+Numbers repeated(const Numbers& parts, const std::vector<int>& powers, int sign) {
+  Numbers result;
   for (size_t i = 0; i < parts.size(); ++i) {
-    auto& side = term.powers[i] > 0 ? over : under;
-    side.insert(side.end(), std::abs(term.powers[i]), parts[i]);
+    if (sign * powers[i] > 0) {
+      result.insert(result.end(), std::abs(powers[i]), parts[i]);
+    }
   }
-  if (magnitude != uint64_t{1} << shift || over.empty()) {
-    over.push_back(in.constant(static_cast<double>(magnitude) / static_cast<double>(uint64_t{1} << shift)));
+  return result;
+}
+
+Unbounded monomial(const Numbers& parts, const Term& term, const Arithmetic& in) {
+  auto [leading, shift] = in.leading(term.coefficient);
+  Numbers over = repeated(parts, term.powers, 1);
+  Numbers under = repeated(parts, term.powers, -1);
+  if (leading != 1.0 || over.empty()) {
+    over.push_back(in.constant(leading));
   }
   Unbounded result = product(over, in);
   if (!under.empty()) {
@@ -85,18 +90,65 @@ Unbounded value(const std::vector<Unbounded>& parts, const Term& term, const Ari
   return in.scaled(term.coefficient < 0 ? in.negated(result) : result, shift);
 }
 
-// The value of a polynomial of at least one term, rounded to the format at the end; the terms add from the left.
+mx::array sum(const Arrays& terms, mx::StreamOrDevice s) {
+  mx::array total = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    total = mx::add(total, terms[i], s);
+  }
+  return total;
+}
+
+mx::array several(const Numbers& parts, const Terms& terms, const Arithmetic& in, mx::StreamOrDevice s) {
+  std::vector<int> common = terms[0].powers;
+  for (const auto& term : terms) {
+    for (size_t i = 0; i < common.size(); ++i) {
+      common[i] = std::min(common[i], term.powers[i]);
+    }
+  }
+  std::vector<Product> products;
+  Arrays separate;
+  for (const auto& term : terms) {
+    auto powers = term.powers;
+    for (size_t i = 0; i < powers.size(); ++i) {
+      powers[i] -= common[i];
+    }
+    products.push_back({term.coefficient, repeated(parts, powers, 1)});
+    separate.push_back(monomial(parts, term, in).significand);
+  }
+  Numbers factors = parts;
+  factors.push_back(PairedArithmetic(in).sum_of_products(products));
+  Term factored{1, common};
+  factored.powers.push_back(1);
+  auto total = in.join(in.normalised(monomial(factors, factored, in)));
+
+  // A zero denominator or an infinity makes every term that it is in zero, infinite or NaN: there the terms add as
+  // in the format, where a common denominator would turn 0 - 0 into inf / inf.
+  Arrays significands;
+  for (const auto& part : parts) {
+    significands.push_back(part.significand);
+  }
+  auto ordinary = mx::isfinite(sum(significands, s), s);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (common[i] < 0) {
+      auto divides = mx::not_equal(parts[i].significand, in.number(0.0), s);
+      ordinary = mx::logical_and(ordinary, divides, s);
+    }
+  }
+  return mx::where(ordinary, total, sum(separate, s), s);
+}
+
+// The value of a polynomial of at least one term, rounded to the format at the end. Where it has several terms, a
+// variable with a negative power in one has one in all.
 mx::array evaluate(const Arrays& variables, const Terms& terms, mx::StreamOrDevice s) {
   Arithmetic in(variables[0].dtype(), s);
-  std::vector<Unbounded> parts;
+  Numbers parts;
   for (const auto& variable : variables) {
     parts.push_back(in.split(variable));
   }
-  Unbounded total = value(parts, terms[0], in);
-  for (size_t i = 1; i < terms.size(); ++i) {
-    total = in.sum(total, value(parts, terms[i], in));
+  if (terms.size() == 1) {
+    return in.join(in.normalised(monomial(parts, terms[0], in)));
   }
-  return in.join(in.normalised(total));
+  return several(parts, terms, in, s);
 }
 
 mx::array laurent(const Arrays& variables, const Terms& terms, mx::StreamOrDevice s);

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
 
 #include "mlx/mlx.h"
 
@@ -14,6 +16,11 @@ namespace gradaudit {
 namespace {
 
 namespace mx = mlx::core;
+
+// Exponent of a zero that is added: below every other one, and far from the ends of int32.
+constexpr int zero_exponent = -(1 << 24);
+// A product of so many significands stays below 2^9, far inside float16.
+constexpr int factors_at_most = 8;
 
 // significand * 2^exponent, the exponent an int32.
 struct Unbounded {
@@ -31,6 +38,8 @@ struct Layout {
   mx::array fraction;
   mx::array one;
   mx::array infinity;
+  mx::array half;
+  mx::array upper;
 
   Layout(mx::Dtype type, mx::Dtype whole, int digits, int bias)
       : type(type),
@@ -40,7 +49,12 @@ struct Layout {
         sign(mx::array(uint64_t{1} << (8 * mx::size_of(type) - 1), whole)),
         fraction(mx::array((uint64_t{1} << digits) - 1, whole)),
         one(mx::array(static_cast<uint64_t>(bias) << digits, whole)),
-        infinity(mx::array(static_cast<uint64_t>(2 * bias + 1) << digits, whole)) {}
+        infinity(mx::array(static_cast<uint64_t>(2 * bias + 1) << digits, whole)),
+        half(mx::array(uint64_t{1} << (lower() - 1), whole)),
+        upper(mx::array(~uint64_t{0} << lower(), whole)) {}
+
+  // Digits of the lower half of a significand.
+  int lower() const { return (digits + 2) / 2; }
 
   static Layout of(mx::Dtype type) {
     switch (type.val()) {
@@ -93,12 +107,11 @@ class Arithmetic {
     auto bits = mx::view(x.significand, l.unsigned_type, s_);
     auto sign = mx::bitwise_and(bits, l.sign, s_);
     auto magnitude = mx::bitwise_xor(bits, sign, s_);
-    auto field = shifted(mx::add(clipped(x.exponent, least, l.bias), whole(l.bias), s_));
-    auto normal = mx::bitwise_or(mx::bitwise_and(magnitude, l.fraction, s_), field, s_);
+    auto normal = mx::bitwise_or(
+        mx::bitwise_and(magnitude, l.fraction, s_), field(clipped(x.exponent, least, l.bias)), s_);
     // In units of the smallest subnormal; a quarter of it and less round to zero alike.
     auto unit = clipped(mx::subtract(x.exponent, whole(least - l.digits), s_), -2, l.digits);
-    auto units = mx::view(shifted(mx::add(unit, whole(l.bias), s_)), l.type, s_);
-    auto rounded = mx::round(mx::multiply(mx::abs(x.significand, s_), units, s_), s_);
+    auto rounded = mx::round(mx::multiply(mx::abs(x.significand, s_), power_of_two(unit), s_), s_);
     auto out = mx::where(mx::greater(x.exponent, whole(l.bias), s_), l.infinity, normal, s_);
     out = mx::where(
         mx::less(x.exponent, whole(least), s_), mx::astype(rounded, l.unsigned_type, s_), out, s_);
@@ -129,36 +142,45 @@ class Arithmetic {
     return {mx::divide(x.significand, y.significand, s_), mx::subtract(x.exponent, y.exponent, s_)};
   }
 
-  // At the larger exponent, so that a small sum of large terms cancels before anything can overflow.
-  Unbounded sum(const Unbounded& x, const Unbounded& y) const {
-    Unbounded first = ranked(x);
-    Unbounded second = ranked(y);
-    auto largest = mx::maximum(first.exponent, second.exponent, s_);
-    auto aligned = [&](const Unbounded& term) {
-      return join({term.significand, mx::subtract(term.exponent, largest, s_)});
-    };
-    return {mx::add(aligned(first), aligned(second), s_), largest};
+  // A coefficient's magnitude as a number in [1, 2) times a power of two.
+  std::pair<double, int> leading(int64_t coefficient) const {
+    const uint64_t magnitude = std::abs(coefficient);
+    int shift = 0;
+    while (magnitude >> (shift + 1)) {
+      ++shift;
+    }
+    return {static_cast<double>(magnitude) / static_cast<double>(uint64_t{1} << shift), shift};
   }
 
- private:
-  // Exponent of a zero that is added: below every other one, and far from the ends of int32.
-  static constexpr int zero_exponent = -(1 << 24);
+  // Powers of two with these exponents, which must be those of normal numbers.
+  mx::array power_of_two(const mx::array& exponent) const { return mx::view(field(exponent), layout_.type, s_); }
 
-  Unbounded ranked(const Unbounded& x) const {
-    Unbounded parts = normalised(x);
-    auto zero = mx::equal(parts.significand, mx::array(0.0, layout_.type), s_);
-    return {parts.significand, mx::where(zero, whole(zero_exponent), parts.exponent, s_)};
-  }
-
-  mx::array whole(int value) const { return mx::array(value, mx::int32); }
-
-  mx::array shifted(const mx::array& field) const {
-    auto digits = mx::array(static_cast<uint64_t>(layout_.digits), layout_.unsigned_type);
-    return mx::left_shift(mx::astype(field, layout_.unsigned_type, s_), digits, s_);
+  // Two numbers with half the digits of x each, whose sum is x: products of such halves are exact. Rounded on the
+  // encoding, so that no compiler can contract it away.
+  std::pair<mx::array, mx::array> halves(const mx::array& x) const {
+    auto bits = mx::add(mx::view(x, layout_.unsigned_type, s_), layout_.half, s_);
+    auto high = mx::view(mx::bitwise_and(bits, layout_.upper, s_), layout_.type, s_);
+    return {high, mx::subtract(x, high, s_)};
   }
 
   mx::array clipped(const mx::array& exponent, int least, int largest) const {
     return mx::minimum(mx::maximum(exponent, whole(least), s_), whole(largest), s_);
+  }
+
+  mx::array whole(int value) const { return mx::array(value, mx::int32); }
+
+  mx::array number(double value) const { return mx::array(value, layout_.type); }
+
+  int precision() const { return layout_.digits + 1; }
+
+  const mx::StreamOrDevice& stream() const { return s_; }
+
+ private:
+  // Encodings of powers of two.
+  mx::array field(const mx::array& exponent) const {
+    auto digits = mx::array(static_cast<uint64_t>(layout_.digits), layout_.unsigned_type);
+    auto biased = mx::astype(mx::add(exponent, whole(layout_.bias), s_), layout_.unsigned_type, s_);
+    return mx::left_shift(biased, digits, s_);
   }
 
   Layout layout_;
