@@ -26,6 +26,8 @@ def precision(bits: int) -> AbstractContextManager[object]:
 
 def from_floats(x: Floats) -> list[arb]:
     """Exact balls of float64 numbers."""
+    if len(x) and (x == x[0]).all():
+        return [arb(float(x[0]))] * len(x)
     return list(map(arb, x.tolist()))
 
 
@@ -87,11 +89,14 @@ def constant(value: Fraction) -> arb:
 
 BALLS = Dialect(
     name="balls",
-    helpers={"exceeds": exceeds, "flat": flat, "less": less, "equal": equal, "zero": ZERO, "pi": arb.pi},
+    helpers={
+        "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
+        "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi,
+    },
     constant=constant,
     failed=NAN,
     failures=(Undecided, NoDerivative),
-)
+)  # fmt: skip
 
 
 def values(program: Program, inputs: Sequence[Column]) -> list[list[arb]]:

@@ -140,7 +140,7 @@ class Block:
             self._clock.lap("adjoint")
             exists = finite
             for values in functions:
-                exists = exists & np.fromiter((y.is_finite() for y in values), bool, self._points)
+                exists = exists & np.array([y.is_finite() for y in values], bool)
             for lane, values in enumerate(self._found):
                 self._put(lane, slice(None), values, exists)
             self._clock.lap("convert")
@@ -258,9 +258,10 @@ class Block:
         unclear: set[int] = set()
         for combination, expected in taylor.checks(column.meaning, column.count, given):
             found = self._combined(combination, lanes, points, whole=whole)
-            for point, x, y in zip(points, found, expected, strict=True):
-                if x.overlaps(y) and y.is_finite():
-                    continue
+            pairs = zip(found, expected, strict=True)
+            doubtful = [place for place, (x, y) in enumerate(pairs) if not (x.overlaps(y) and y.is_finite())]
+            for place in doubtful:
+                point, x, y = points[place], found[place], expected[place]
                 if not y.is_finite() and not last:
                     unclear.add(int(point))
                 elif not all(self._state[lanes[index], point] == State.UNDEFINED for index in combination):

@@ -164,8 +164,10 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, el
     for chain in chains:
         # The order of differentiation does not matter, and one order for both makes (a, b) and (b, a) one column.
         chain = tuple(sorted(chain))
-        (node,) = pull_back(builder, results, cotangents, arguments[chain[0]])
-        for i in chain[1:]:
+        # The weight is a factor: left out until the end, it is not carried through every sweep.
+        (node,) = results
+        for i in chain:
             (node,) = pull_back(builder, [node], [builder.constant(1)], arguments[i])
+        node = builder.apply("multiply", node, cotangents[0])
         found.append(column([node], Meaning("partial", function, weights, (tuple(names[i][0] for i in chain),))))
     return found

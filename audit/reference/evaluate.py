@@ -96,18 +96,34 @@ def series_nodes(program: Program, active: frozenset[str]) -> list[bool]:
     return flags
 
 
+def _to_lift(program: Program, flags: list[bool], index: int) -> set[int]:
+    """Operands of a power series that are plain numbers: each is made a series once."""
+    if not flags[index]:
+        return set()
+    operands = program.nodes[index].operands
+    return {x for x in operands if not flags[x] and not _logical(program.nodes[x].operation)}
+
+
+def _logical(operation: str) -> bool:
+    return operation in OPERATIONS and OPERATIONS[operation].logical
+
+
 @lru_cache(maxsize=512)
 def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Callable[..., list[list[Any]]]:
     flags = series_nodes(program, active)
     names, constants, body = [], [], []
+    lifted: set[int] = set()
     for index, (operation, operands, parameter) in enumerate(program.nodes):
         if operation == INPUT:
             names.append(f"v{index}")
         elif operation == CONSTANT:
             constants.append(f"v{index}")
         else:
-            expression = dialect.expression(operation, active=any(flags[operand] for operand in operands))
-            text = expression.format(*(f"v{operand}" for operand in operands), n=f"({parameter})")
+            lifts = _to_lift(program, flags, index)
+            body.extend(f"            s{operand} = lift([v{operand}])" for operand in sorted(lifts - lifted))
+            lifted |= lifts
+            operands_ = (f"s{operand}" if operand in lifts else f"v{operand}" for operand in operands)
+            text = dialect.expression(operation, active=flags[index]).format(*operands_, n=f"({parameter})")
             body.append(f"            v{index} = {text}")
     width = len(program.outputs)
     results = ", ".join(f"r{place}" for place in range(width))
@@ -146,7 +162,7 @@ def _interpret(
             assert isinstance(parameter, Fraction)
             start[index] = dialect.constant(parameter)
         else:
-            expression = dialect.expression(operation, active=any(flags[operand] for operand in operands))
+            expression = dialect.expression(operation, active=flags[index])
             steps.append((index, operator(dialect, expression, len(operands), parameter), operands))
     results: list[list[Any]] = [[] for _ in program.outputs]
     for point in range(points):

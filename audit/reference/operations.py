@@ -52,10 +52,11 @@ class Operation:
     """One operation.
 
     Args:
-        ball: Python expression on Arb balls, with ``{0}``, ``{1}`` ... for the operands and ``{n}`` for the parameter.
+        ball: Python expression on Arb balls, with ``{0}``, ``{1}`` ... for the operands, ``{n}`` for the parameter,
+            and the names ``zero``, ``one``, ``two``; on power series too unless `series` is given.
         mp: the operation on mpmath numbers, called as ``mp(context, *operands[, parameter])``.
         pulls: for each operand, its cotangent from the node's own; None where nothing flows (a condition).
-        series: expression on power series, where `ball` is none; an empty string if it has no derivative.
+        series: expression on power series, where it differs from that on balls.
         rational: expression on exact rationals, None if the value need not be rational.
         outside: expression on balls, true only where the operation certainly has no value.
         size: expression for the size of the terms, from the operands' sizes ``{m0}`` ..., absolute values ``{a0}``
@@ -63,6 +64,8 @@ class Operation:
         fold: the operation on exact constants; its result may be None.
         neutral: for a position, the constant there that leaves the other operand as it is.
         commutative: whether the operands may be exchanged.
+        odd: whether the sign of each operand is a sign of the result.
+        logical: whether the result is a truth value.
     """
 
     ball: str
@@ -75,6 +78,8 @@ class Operation:
     fold: Callable[..., Fraction | None] | None = None
     neutral: Mapping[int, int] | None = None
     commutative: bool = False
+    odd: bool = False
+    logical: bool = False
 
 
 def _quotient(x: Fraction, y: Fraction) -> Fraction | None:
@@ -128,19 +133,21 @@ ARITHMETIC = {
         "{0} * {1}", lambda _, x, y: x * y,
         (lambda s: s("multiply", s.cotangent, s.operands[1]), lambda s: s("multiply", s.cotangent, s.operands[0])),
         rational="{0} * {1}", size="{m0} * {m1}", fold=lambda x, y: x * y, neutral={0: 1, 1: 1}, commutative=True,
+        odd=True,
     ),
     "divide": Operation(
         "{0} / {1}", lambda _, x, y: x / y,
         (
             lambda s: s("divide", s.cotangent, s.operands[1]),
-            lambda s: s("negative", s("divide", s("multiply", s.cotangent, s.value), s.operands[1])),
+            # The quotient is also the numerator's cotangent, so that the two share it.
+            lambda s: s("negative", s("multiply", s("divide", s.cotangent, s.operands[1]), s.value)),
         ),
         rational="{0} / {1}", outside="{1}.is_zero()", size="{m0} * {m1} / ({a1} * {a1})",
-        fold=_quotient, neutral={1: 1},
+        fold=_quotient, neutral={1: 1}, odd=True,
     ),
     "negative": Operation(
         "-{0}", lambda _, x: -x, (lambda s: s("negative", s.cotangent),),
-        rational="-{0}", size="{m0}", fold=lambda x: -x,
+        rational="-{0}", size="{m0}", fold=lambda x: -x, odd=True,
     ),
     "square": Operation(
         "{0} * {0}", lambda _, x: x * x,
@@ -148,7 +155,7 @@ ARITHMETIC = {
         rational="{0} * {0}", size="{m0} * {m0}", fold=lambda x: x * x,
     ),
     "reciprocal": Operation(
-        "1 / {0}", lambda _, x: 1 / x,
+        "one / {0}", lambda _, x: 1 / x,
         (lambda s: s("negative", s("multiply", s.cotangent, s("square", s.value))),),
         rational="1 / {0}", outside="{0}.is_zero()", size="{m0} / ({a0} * {a0})", fold=lambda x: _quotient(Fraction(1), x),
     ),
@@ -202,15 +209,15 @@ CHOICE = {
     ),
     "less": Operation(
         "less({0}, {1})", lambda _, x, y: x < y, (None, None),
-        series="less(first({0}), first({1}))", rational="{0} < {1}", size="{a}",
+        series="less(first({0}), first({1}))", rational="{0} < {1}", size="{a}", logical=True,
     ),
     "less_equal": Operation(
         "not less({1}, {0})", lambda _, x, y: x <= y, (None, None),
-        series="not less(first({1}), first({0}))", rational="{0} <= {1}", size="{a}",
+        series="not less(first({1}), first({0}))", rational="{0} <= {1}", size="{a}", logical=True,
     ),
     "equal": Operation(
         "equal({0}, {1})", lambda _, x, y: x == y, (None, None),
-        series="equal(first({0}), first({1}))", rational="{0} == {1}", size="{a}", commutative=True,
+        series="equal(first({0}), first({1}))", rational="{0} == {1}", size="{a}", commutative=True, logical=True,
     ),
     "select": Operation(
         "{1} if {0} else {2}", lambda _, c, x, y: x if c else y,
@@ -243,14 +250,14 @@ ELEMENTARY = {
     "exp": Operation("{0}.exp()", lambda context, x: context.exp(x), _times(lambda s: s.value)),
     "expm1": Operation(
         "{0}.expm1()", lambda context, x: context.expm1(x), _times(lambda s: s("exp", s.operands[0])),
-        series="{0}.exp() - 1",
+        series="{0}.exp() - one",
     ),
     "log": Operation(
         "{0}.log()", lambda context, x: context.log(x), _over(lambda s: s.operands[0]), outside="{0} <= 0"
     ),
     "log1p": Operation(
         "{0}.log1p()", lambda context, x: context.log1p(x), _over(lambda s: _one_plus(s, s.operands[0])),
-        series="(1 + {0}).log()", outside="{0} <= -1",
+        series="(one + {0}).log()", outside="{0} <= -1",
     ),
     "sin": Operation("{0}.sin()", lambda context, x: context.sin(x), _times(lambda s: s("cos", s.operands[0]))),
     "cos": Operation(
@@ -261,16 +268,16 @@ ELEMENTARY = {
     ),
     "sinh": Operation(
         "{0}.sinh()", lambda context, x: context.sinh(x), _times(lambda s: s("cosh", s.operands[0])),
-        series="({0}.exp() - (-{0}).exp()) / 2",
+        series="({0}.exp() - (-{0}).exp()) / two",
     ),
     "cosh": Operation(
         "{0}.cosh()", lambda context, x: context.cosh(x), _times(lambda s: s("sinh", s.operands[0])),
-        series="({0}.exp() + (-{0}).exp()) / 2",
+        series="({0}.exp() + (-{0}).exp()) / two",
     ),
     # 1 / cosh^2 rather than 1 - tanh^2, whose ball holds nothing but noise where tanh is near 1.
     "tanh": Operation(
         "{0}.tanh()", lambda context, x: context.tanh(x), _over(lambda s: s("square", s("cosh", s.operands[0]))),
-        series="1 - 2 / ((2 * {0}).exp() + 1)",
+        series="one - two / (({0} + {0}).exp() + one)",
     ),
     "arcsin": Operation(
         "{0}.asin()", lambda context, x: context.asin(x), _over(lambda s: s("sqrt", _one_minus(s, _squared(s)))),
@@ -285,20 +292,20 @@ ELEMENTARY = {
     ),
     "arcsinh": Operation(
         "{0}.asinh()", lambda context, x: context.asinh(x), _over(lambda s: s("sqrt", _one_plus(s, _squared(s)))),
-        series="({0} + (1 + {0} * {0}).sqrt()).log()",
+        series="({0} + (one + {0} * {0}).sqrt()).log()",
     ),
     "arccosh": Operation(
         "{0}.acosh()", lambda context, x: context.acosh(x),
         _over(lambda s: s("sqrt", s("subtract", _squared(s), s.number(1)))),
-        series="({0} + ({0} * {0} - 1).sqrt()).log()", outside="{0} < 1",
+        series="({0} + ({0} * {0} - one).sqrt()).log()", outside="{0} < 1",
     ),
     "arctanh": Operation(
         "{0}.atanh()", lambda context, x: context.atanh(x), _over(lambda s: _one_minus(s, _squared(s))),
-        series="((1 + {0}) / (1 - {0})).log() / 2", outside="abs({0}) >= 1",
+        series="((one + {0}) / (one - {0})).log() / two", outside="abs({0}) >= 1",
     ),
     # The derivative is e^-x / (1 + e^-x)^2 = 1 / (2 + e^x + e^-x), which nothing cancels in.
     "sigmoid": Operation(
-        "1 / (1 + (-{0}).exp())", lambda context, x: 1 / (1 + context.exp(-x)),
+        "one / (one + (-{0}).exp())", lambda context, x: 1 / (1 + context.exp(-x)),
         _over(lambda s: s("add", s.number(2), s("multiply", s.number(2), s("cosh", s.operands[0])))),
     ),
     "erf": Operation(

@@ -79,9 +79,9 @@ class Program:
 class Builder:
     """Records nodes; an equal node is recorded once.
 
-    Multiplying or dividing by an exact 1 and adding an exact 0 record nothing, and operations on constants are done at
-    once. Nothing else is simplified: ``x / x`` stays, so that the sizes of the terms that cancel in its derivative stay
-    visible.
+    Multiplying or dividing by an exact 1 and adding an exact 0 record nothing, operations on constants are done at
+    once, and signs are moved outwards. Nothing else is simplified: ``x / x`` stays, so that the sizes of the terms that
+    cancel in its derivative stay visible.
     """
 
     def __init__(self) -> None:
@@ -119,9 +119,24 @@ class Builder:
             for position, unit in entry.neutral.items():
                 if constants[position] == unit:
                     return operands[1 - position]
+        if operation == "multiply" and -1 in constants:
+            return self.apply("negative", operands[1 - constants.index(Fraction(-1))])
+        plain = [self._without_sign(operand) for operand in operands]
+        if entry.odd and plain != list(operands):
+            result = plain[0] if operation == "negative" else self.apply(operation, *plain)
+            odd = sum(x != y for x, y in zip(plain, operands, strict=True)) + (operation == "negative")
+            return self.apply("negative", result) if odd % 2 else result
+        if operation in ("add", "subtract") and plain[1] != operands[1]:
+            return self.apply("subtract" if operation == "add" else "add", operands[0], plain[1])
+        if operation == "add" and plain[0] != operands[0]:
+            return self.apply("subtract", operands[1], plain[0])
         if entry.commutative:
             operands = tuple(sorted(operands))
         return self._record(Node(operation, operands, parameter))
+
+    def _without_sign(self, index: int) -> int:
+        node = self.nodes[index]
+        return node.operands[0] if node.operation == "negative" else index
 
     def extract(self, outputs: Iterable[int]) -> Program:
         """The program that computes these nodes, without nodes that they do not need."""

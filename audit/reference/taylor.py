@@ -13,7 +13,7 @@ from math import factorial
 import flint
 from flint import arb, arb_series
 
-from audit.reference.balls import BALLS, NAN, ZERO, exceeds, side
+from audit.reference.balls import BALLS, NAN, ZERO, side
 from audit.reference.derivative import Meaning
 from audit.reference.evaluate import Dialect, NoDerivative, Undecided, evaluate, series_nodes
 from audit.reference.program import Program
@@ -31,11 +31,14 @@ def _first(x: arb | arb_series) -> arb:
 
 SERIES = Dialect(
     name="series",
-    helpers={**BALLS.helpers, "first": _first, "side": side, "exceeds": exceeds},
+    helpers={
+        **BALLS.helpers, "first": _first, "side": side, "lift": arb_series,
+        "zero": arb_series([0]), "one": arb_series([1]), "two": arb_series([2]),
+    },
     constant=BALLS.constant,
     failed=None,
     failures=(Undecided, NoDerivative, ValueError, ZeroDivisionError),
-)
+)  # fmt: skip
 
 
 @contextmanager
@@ -95,11 +98,13 @@ def _partial(function: Program, chain: tuple[str, ...], weights: list[Numbers], 
 
 
 def _weighted(columns: list[Numbers], weights: list[Numbers], factor: int) -> Numbers:
+    times = arb(factor)
     total: Numbers = []
     for column, weight in zip(columns, weights, strict=True):
-        terms = [c * w for c, w in zip(column, weight, strict=True)]
+        pairs = zip(column, weight, strict=True)
+        terms = [c * w for c, w in pairs] if factor == 1 else [times * c * w for c, w in pairs]
         total = [t + s for t, s in zip(total, terms, strict=True)] if total else terms
-    return total if factor == 1 else [factor * t for t in total]
+    return total
 
 
 def along(function: Program, direction: dict[str, Numbers], order: int, inputs: Inputs) -> list[Numbers]:
