@@ -127,9 +127,12 @@ class Taker:
             shift = (order / 2 - k) * np.ldexp(1.0, step)
             moved = []
             for primal, direction in zip(primals, directions, strict=True):
-                offset = shift.reshape(-1, *[1] * (primal.ndim - 1)) * direction
+                along = shift.reshape(-1, *[1] * (primal.ndim - 1))
+                offset = along * direction
                 point = fmt.round(primal + offset)
-                exact &= (point - primal == offset).reshape(rows, -1).all(axis=1)
+                # Where the offset itself underflows in float64, the point is not on the line.
+                held = (point - primal == offset) & ((along == 0) | (offset / along == direction))
+                exact &= held.reshape(rows, -1).all(axis=1)
                 moved.append(point)
             values = self._forward(moved)
             coefficient = comb(order, k)

@@ -131,12 +131,14 @@ class Family:
         build: makes a batch from a format and one column per axis. Columns may hold combinations that the format
             cannot represent; `build` drops those points itself.
         density: grid points per exponent axis in a default run (None: every exponent).
+        random_share: part of a run's random points that this family takes; small where MLX sees one point at a time.
     """
 
     name: str
     axes: Mapping[str, Axis]
     build: Callable[[Format, Columns], Sequence[Batch]]
     density: int | None = None
+    random_share: float = 1.0
 
     def grid(self, fmt: Format, scale: float = 1.0) -> Iterator[Batch]:
         """The fixed grid: every combination of the axes' grid values.
@@ -155,6 +157,7 @@ class Family:
 
     def random(self, fmt: Format, points: int, seed: int) -> Iterator[Batch]:
         """Points drawn evenly from the axes by a generator that depends on seed, family and format only."""
+        points = round(points * self.random_share)
         rng = np.random.default_rng([seed, zlib.crc32(f"{self.name} {fmt.name}".encode())])
         columns = [axis.sample(fmt, rng, points) for axis in self.axes.values()]
         yield from self._batches(fmt, np.stack(columns, axis=1))

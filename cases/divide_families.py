@@ -17,6 +17,7 @@ from audit.formats import Floats, Format
 from cases.divide_functions import ARRAY_QUOTIENT, IDENTITY, QUOTIENT, RECIPROCAL, SQUARED
 
 TOLERANCE = Tolerance(ulps=8, reason="a product, a square, a division and a scaling round at most a few times each")
+COMPOSED = Tolerance(ulps=8, terms=8, reason="1/t - 1 cancels: its rounding is one of its terms, not of the result")
 FORWARD = Mode("forward", ())
 VJP, VJP_B = Mode("vjp", (0, 1)), Mode("vjp", (1,))
 JVP_A, JVP_B, JVP = Mode("jvp", (0,)), Mode("jvp", (1,)), Mode("jvp", (0, 1))
@@ -37,17 +38,20 @@ def _kept(keep: np.ndarray, *columns: Floats) -> list[Floats]:
     return [column[keep] for column in columns]
 
 
-def _reciprocal_family(name: str, function: Function) -> Family:
+def _reciprocal_family(
+    name: str, function: Function, room: tuple[int, int, int] = (0, 1, 3), tolerance: Tolerance = TOLERANCE
+) -> Family:
+    """C alone scales. By order, 2**room is the largest cotangent of C*t times C, which must not overflow."""
+
     def build(fmt: Format, c: Columns) -> Iterator[Batch]:
-        # 1/C, 2/C and 6/C, the cotangents of C*t at t = 1, must not overflow.
-        for order, lowest in ((1, -fmt.emax), (2, 1 - fmt.emax), (3, 3 - fmt.emax)):
+        for order, needed in enumerate(room, 1):
             scale = _scaled(np.ones_like(c["k"]), c["k"], fmt)
             t = fmt.round(c["sign"] * c["m"])
             exact = fmt.round(scale * t) == scale * t
-            scale, t, weight = _kept(exact & (c["k"] >= lowest), scale, t, c["w"])
-            yield Batch(name, function, fmt, GRADS[order], (scale, t), (weight,), TOLERANCE)
+            scale, t, weight = _kept(exact & (c["k"] >= needed - fmt.emax), scale, t, c["w"])
+            yield Batch(name, function, fmt, GRADS[order], (scale, t), (weight,), tolerance)
             if order == 1:
-                yield Batch(name, function, fmt, Mode("jvp", (1,)), (scale, t), (weight,), TOLERANCE)
+                yield Batch(name, function, fmt, Mode("jvp", (1,)), (scale, t), (weight,), tolerance)
 
     axes = {
         "k": Exponents(lambda f: -f.emax, lambda f: f.emax - 2),
@@ -131,13 +135,13 @@ def _arrays(
 
     # The elements are up to 8 times the scale, and 1/b**2 * a up to 16/C.
     exponents = Exponents(lambda f: 6 - f.emax, lambda f: f.emax - 6)
-    return Family(name, {"k": exponents}, build, density=9)
+    return Family(name, {"k": exponents}, build, density=9, random_share=0.01)
 
 
 FAMILIES = (
     _reciprocal_family("common scale", RECIPROCAL),
     _reciprocal_family("scaled identity", IDENTITY),
-    _reciprocal_family("scaled square", SQUARED),
+    _reciprocal_family("scaled square", SQUARED, (2, 5, 7), COMPOSED),
     Family(
         "opposite scale",
         {

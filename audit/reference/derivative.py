@@ -53,7 +53,8 @@ class Column:
             where the function does.
         count: how many of the program's results are elements (times parts).
         meaning: what they are.
-        cancels: whether an element is a sum, so that the size of its terms matters even where it is not zero.
+        cancels: whether the size of the terms matters even where an element is not zero: it is a sum, or the batch
+            allows for cancellation.
     """
 
     argument: str
@@ -103,8 +104,9 @@ def columns(batch: Batch) -> list[Column]:
     else:
         labels = names
         places = [shapes[i] for i in batch.mode.traced]
+    wanted = batch.tolerance.terms > 0
     return [
-        Column(label, shape, parts, *rest)
+        Column(label, shape, parts, *rest[:-1], cancels=rest[-1] or wanted)
         for index, (label, shape, rest) in enumerate(zip(labels, places, found, strict=True))
         if batch.compared is None or index in batch.compared
     ]
@@ -119,7 +121,7 @@ _Results = tuple[Program, int, Meaning, bool]
 
 
 @lru_cache(maxsize=1024)
-def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, elementwise: bool) -> list[_Results]:  # noqa: FBT001
+def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, elementwise: bool) -> list[_Results]:
     """Program, count, meaning and `cancels` of each column."""
     # A builder of its own: the text of a column must not depend on what else was asked of the function before.
     builder = recorded.builder.copy()

@@ -26,7 +26,8 @@ class Answer:
     """Right values for one argument of a batch.
 
     Args:
-        argument: ``"output"`` for forward and jvp, the argument's name for vjp and gradN, ``"a,b"`` for a Hessian entry.
+        argument: ``"output"`` for forward and jvp, the argument's name for vjp and gradN, ``"a,b"`` for a Hessian
+            entry.
         shape: shape of one point's elements, ``()`` for elementwise functions.
         real: ``[points * elements]``, point after point.
         imag: the same for the imaginary parts, None for real formats.
@@ -41,12 +42,12 @@ class Answer:
 class References:
     """Right values, computed once and kept.
 
-    Every value is enclosed by the reverse sweep on Arb balls (exact rationals where those leave doubt), must overlap with
-    the Taylor coefficient of the function itself at every point, and is looked at by mpmath at some. Where they disagree
-    the value is INCONCLUSIVE and `disagreements` says so.
+    Every value is enclosed by the reverse sweep on Arb balls (exact rationals where those leave doubt), must overlap
+    with the Taylor coefficient of the function itself at every point, and is looked at by mpmath at some. Where they
+    disagree the value is INCONCLUSIVE and `disagreements` says so.
 
-    The sizes of terms are given where the right value is zero and where the value is a sum: functions of arrays, complex
-    numbers, a jvp along several arguments. Elsewhere they are NaN.
+    The sizes of terms are given where the right value is zero and where the value is a sum: functions of arrays,
+    complex numbers, a jvp along several arguments. Elsewhere they are NaN.
 
     Args:
         folder: where values are kept between runs; None keeps them in memory only.
@@ -86,7 +87,7 @@ class References:
         self._clock.start()
         asked = columns(batch)
         inputs = _Inputs(batch)
-        names = [key(f"{column.program.text}\nexact {exact}", inputs.items(column)) for column in asked]
+        names = [key(f"{column.program.text}\nexact {exact} cancels {column.cancels}", inputs.items(column)) for column in asked]
         self._clock.lap("trace")
         found = {}
         for name, column in zip(names, asked, strict=True):
@@ -157,7 +158,7 @@ class _Inputs:
         self._points = batch.points
         self._arrays = {f"p{place}": primal for place, primal in enumerate(batch.primals)}
         self._arrays |= {f"w{place}": weight for place, weight in enumerate(batch.weights)}
-        self._names = dict(zip((f"p{place}" for place in range(len(batch.primals))), batch.function.arguments, strict=True))
+        self._names = {f"p{place}": name for place, name in enumerate(batch.function.arguments)}
 
     def __getitem__(self, name: str) -> Floats:
         array, element = name.removesuffix("i").split(".")

@@ -73,7 +73,7 @@ def _run(
     tables = []
     for batch in shard.batches():
         begun = time.perf_counter()
-        answers = references.enclose(batch)
+        answers = references.enclose(batch, exact=shard.named)
         referenced = time.perf_counter()
         question = Question(batch, shard.origin, answers, differences.of(batch), witness_all=shard.named)
         for implementation in plan.implementations:
