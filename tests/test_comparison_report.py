@@ -91,11 +91,13 @@ def test_json_reports_of_unequal_plans_cannot_be_intersected(tmp_path: Path) -> 
         compare(before, after, intersect=True)
 
 
-def test_repeated_ids_are_refused() -> None:
-    entries = table([row(1), row(1)])
-    double = from_rows(entries, "mlx", "run")
-    with pytest.raises(AuditError, match="1 ids appear more than once"):
-        compare(double, double)
+def test_a_point_that_comes_twice_counts_once_and_the_wrong_one_counts() -> None:
+    entries = table([row(5, verdict="match"), row(3), row(5), row(3)])
+    before = from_rows(entries, "mlx", "run")
+    after = side({5: "match", 3: "match"})
+    found = compare(before, after)
+    assert (found.compared, found.fixed.tolist()) == (2, [5, 3])
+    assert compare(after, before).newly_wrong.tolist() == [5, 3]
 
 
 def test_counts_and_ids_as_json() -> None:

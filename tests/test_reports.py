@@ -216,7 +216,7 @@ def test_the_summary_has_both_counts_beside_the_original() -> None:
     text = summary(*reports, comparison=["2 fixed"], probe=probe, notes=["complex64 has no families."])
     for line in (
         "| float32 | 2 | 1 | 0 | 182 | 0 | 0 | 0 |",
-        "| all | 4 | 2 | 1 | 600 | 0 | 1 | 0 |",
+        "| all | 4 | 2 | 1 | 296 | 0 | 1 | 0 |",
         "| grid | 3 | 1 | 0 |",
         "| common scale | 2 | 1 | 0 |",
         "| vanished | 1 | 0 |",

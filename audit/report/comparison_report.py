@@ -32,7 +32,7 @@ class Comparison:
         not_judged: wrong before, and after it could not be judged (`not_run`, `inconclusive`).
         only_before, only_after: comparisons that only one of the two plans has.
         undefined_differs: no derivative exists there, and the two returned different numbers.
-        compared: number of comparisons in both.
+        compared: number of distinct comparisons in both.
         complete: whether both sides had all their rows; a JSON report has its mismatches only, so that `not_judged` and
             `undefined_differs` are not known from it.
     """
@@ -99,31 +99,58 @@ def compare(before: Side, after: Side, *, intersect: bool = False) -> Comparison
     """
     if before.rows is None or after.rows is None:
         return _compare_reports(before, after, intersect=intersect)
-    ids, other_ids = _ids(before, before.rows), _ids(after, after.rows)
-    in_both, other_in_both = np.isin(ids, other_ids), np.isin(other_ids, ids)
+    left, right = _Distinct.of(before.rows), _Distinct.of(after.rows)
+    in_both, other_in_both = np.isin(left.ids, right.ids), np.isin(right.ids, left.ids)
     if not (in_both.all() and other_in_both.all()) and not intersect:
         raise _unequal(before, after)
-    left, right = _aligned(before.rows, ids, in_both), _aligned(after.rows, other_ids, other_in_both)
+    only_before, only_after = left.take(~in_both), right.take(~other_in_both)
+    left, right = left.take(in_both), right.take(other_in_both)
+    kinds = _kinds(left.rows, right.rows)
+    return Comparison(
+        before=before.label,
+        after=after.label,
+        only_before=only_before.in_plan_order(),
+        only_after=only_after.in_plan_order(),
+        compared=len(left.ids),
+        complete=True,
+        **{name: left.take(mask).in_plan_order() for name, mask in kinds.items()},
+    )
+
+
+@dataclass(frozen=True)
+class _Distinct:
+    """Rows in ascending order of their ids, each id once, and where each stood in the plan."""
+
+    rows: pa.Table
+    ids: Ids
+    position: NDArray[np.int64]
+
+    @staticmethod
+    def of(rows: pa.Table) -> _Distinct:
+        # A plan may come upon the same point twice. Where the two were not judged alike, the wrong one counts.
+        ids = rows["id"].to_numpy()
+        order = np.lexsort((~mismatching(rows), ids))
+        distinct, first = np.unique(ids[order], return_index=True)
+        position = np.minimum.reduceat(order, first) if len(order) else order
+        return _Distinct(rows.take(pa.array(order[first])), distinct, position)
+
+    def take(self, mask: NDArray[np.bool_]) -> _Distinct:
+        return _Distinct(self.rows.filter(pa.array(mask)), self.ids[mask], self.position[mask])
+
+    def in_plan_order(self) -> Ids:
+        return self.ids[np.argsort(self.position)]
+
+
+def _kinds(left: pa.Table, right: pa.Table) -> dict[str, NDArray[np.bool_]]:
     wrong, wrong_after = mismatching(left), mismatching(right)
-    joined = left["id"].to_numpy()
     unjudged, undefined = _has(right, UNJUDGED), _has(left, ("undefined",)) & _has(right, ("undefined",))
-    order = np.argsort(np.argsort(ids[in_both]))
-    kinds = {
+    return {
         "fixed": wrong & ~wrong_after & ~unjudged,
         "still_wrong": wrong & wrong_after,
         "newly_wrong": ~wrong & wrong_after,
         "not_judged": wrong & unjudged,
         "undefined_differs": undefined & _got_differs(left, right),
     }
-    return Comparison(
-        before=before.label,
-        after=after.label,
-        only_before=ids[~in_both],
-        only_after=other_ids[~other_in_both],
-        compared=len(joined),
-        complete=True,
-        **{name: joined[order][mask[order]] for name, mask in kinds.items()},
-    )
 
 
 def by_implementation(before: Sequence[Side], after: Sequence[Side]) -> list[tuple[Side, Side]]:
@@ -174,19 +201,6 @@ def _unequal(before: Side, after: Side) -> AuditError:
         f"the named series, hashes {before.series_hash[:12]} and {after.series_hash[:12]}). "
         "Compare runs of one selection, or add --intersect to join what both have."
     )
-
-
-def _ids(side: Side, rows: pa.Table) -> Ids:
-    ids = rows["id"].to_numpy()
-    if len(np.unique(ids)) != len(ids):
-        raise AuditError(f"{side.label}: {len(ids) - len(np.unique(ids))} ids appear more than once. Run it again.")
-    return ids
-
-
-def _aligned(rows: pa.Table, ids: Ids, common: NDArray[np.bool_]) -> pa.Table:
-    """The rows in both, in ascending order of their ids."""
-    index = np.flatnonzero(common)
-    return rows.take(pa.array(index[np.argsort(ids[index])]))
 
 
 def _has(rows: pa.Table, verdicts: Sequence[str]) -> NDArray[np.bool_]:

@@ -52,6 +52,7 @@ def summary(
         before=before,
         after=after,
         original=ORIGINAL,
+        original_sum=sum(ORIGINAL.get(name, 0) for name in before["by_format"]),
         comparison=comparison,
         probe=probe,
         notes=notes,

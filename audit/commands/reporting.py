@@ -1,0 +1,75 @@
+"""`gradaudit compare`, `gradaudit verify` and `gradaudit readme`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.commands.options import REPORTS, ROOT
+from audit.commands.terminal import say
+
+
+def compare(
+    before: Annotated[str, typer.Argument(help="A JSON report, a run folder, or FOLDER@IMPLEMENTATION.")],
+    after: Annotated[str, typer.Argument(help="Likewise.")],
+    intersect: Annotated[
+        bool, typer.Option("--intersect", help="Where the plans are not equal, join what both have.")
+    ] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="List the ids of the rows of each kind.")] = False,
+) -> None:
+    """Say what is fixed, still wrong and newly wrong.
+
+    Exit status 1 when something is newly wrong.
+    """
+    from audit.report.comparison_report import by_implementation
+    from audit.report.comparison_report import compare as compare_sides
+    from audit.report.sides import read_sides
+
+    status = 0
+    for left, right in by_implementation(read_sides(before), read_sides(after)):
+        found = compare_sides(left, right, intersect=intersect)
+        say(*found.lines())
+        listed = found.to_json()["ids"] if ids or found.exit_status else {}
+        for kind, names in listed.items():
+            if ids or kind == "newly_wrong":
+                say(*(f"{kind.replace('_', ' ')}: {name}" for name in names))
+        status = max(status, found.exit_status)
+    raise typer.Exit(status)
+
+
+def verify(folder: Annotated[Path, typer.Argument(help="The folder of a finished run.")]) -> None:
+    """Check that a run is as it was written.
+
+    Its files must have the digests of the manifest, and its counts must follow from its rows. Exit status 1 if not;
+    each changed file is named.
+    """
+    from audit.report.verify import verify as problems_of
+
+    problems = problems_of(folder)
+    say(*problems)
+    if problems:
+        raise typer.Exit(1)
+    say(f"{folder} is as it was written, and its counts follow from its rows.")
+
+
+def readme(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit status 1 if a table is stale.")] = False,
+) -> None:
+    """Write the tables of README.md anew.
+
+    They are made from the commands, the verdicts and the committed reports.
+    """
+    from audit.commands.tables import tables
+    from audit.files import write
+    from audit.report.readme import fill, stale
+
+    path = ROOT / "README.md"
+    text, made = path.read_text(), tables(REPORTS)
+    if not check:
+        write(path, fill(text, made))
+        return
+    names = stale(text, made)
+    say(*(f"README.md: table {name} is stale. Write it with: gradaudit readme" for name in names))
+    raise typer.Exit(1 if names else 0)

@@ -1,0 +1,161 @@
+"""`gradaudit audit` and `gradaudit run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from audit.commands.options import (
+    BASELINE,
+    REPORTS,
+    RUNS,
+    Device,
+    Formats,
+    Keyword,
+    Nightly,
+    Output,
+    Quick,
+    Resume,
+    Seed,
+    device_of,
+    near,
+    size_of,
+)
+from audit.commands.terminal import progress_of, say
+from audit.errors import AuditError
+
+if TYPE_CHECKING:
+    from audit.run import Selection
+    from audit.run.expected import Judged
+    from audit.run.folders import Request
+    from audit.run.job import Done
+
+Accept = Annotated[
+    bool, typer.Option("--accept", help="Write what is found over the committed reports/divide-before.json and -after.")
+]
+Implementations = Annotated[
+    list[str] | None,
+    typer.Option("--implementation", metavar="NAME", help="Who is asked; may be given again. By default mlx."),
+]
+
+
+def audit(
+    keyword: Keyword = "",
+    formats: Formats = None,
+    device: Device = "cpu",
+    seed: Seed = 0,
+    output: Output = None,
+    quick: Quick = False,
+    nightly: Nightly = False,
+    resume: Resume = False,
+    accept: Accept = False,
+) -> None:
+    """Audit stock and patched MLX, and compare them.
+
+    Exit status 0 if stock MLX is wrong exactly where reports/divide-before.json says, and the patched rule nowhere.
+    """
+    from audit.patches.implementations import IMPLEMENTATIONS
+    from audit.run import Selection
+
+    reason = IMPLEMENTATIONS["mlx+divide"].unavailable()
+    if reason:
+        say(f"MLX is not patched, and the Python rule is audited instead: {reason}")
+    after = "python" if reason else "mlx+divide"
+    names = ("mlx", after, *(("python",) if nightly and not reason else ()))
+    selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
+    done, request = _perform(selection, device, output, after, resume=resume)
+    if accept:
+        _accept(done, request)
+        return
+    if done.reports.comparison is not None:
+        say(*done.reports.comparison.lines())
+    _conclude(done)
+
+
+def run(
+    keyword: Keyword = "",
+    formats: Formats = None,
+    implementations: Implementations = None,
+    device: Device = "cpu",
+    seed: Seed = 0,
+    output: Output = None,
+    quick: Quick = False,
+    nightly: Nightly = False,
+    resume: Resume = False,
+) -> None:
+    """Audit the implementations that are named.
+
+    The first is reported as before.json, the second as after.json, any others under their own names. Exit status 1 if
+    there are mismatches that reports/divide-before.json does not list.
+    """
+    from audit.run import Selection
+
+    names = tuple(dict.fromkeys(implementations or ["mlx"]))
+    selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
+    done, _ = _perform(selection, device, output, names[1] if len(names) > 1 else None, resume=resume)
+    if not all(judged.as_expected for judged in done.judged):
+        raise typer.Exit(1)
+
+
+def _perform(
+    selection: Selection, device: str, output: Path | None, after: str | None, *, resume: bool
+) -> tuple[Done, Request]:
+    """Do a run and print what came of it."""
+    from audit.run import plan
+    from audit.run.expected import listed
+    from audit.run.folders import Request, latest, new_folder
+    from audit.run.job import Stopped, perform
+
+    request = Request(plan(selection), device_of(device), selection.implementations[0], after)
+    folder = output or (latest(RUNS, finished=False) if resume else new_folder(RUNS))
+    try:
+        with progress_of(request.plan) as progress:
+            done = perform(request, folder, listed(BASELINE), resume=resume, progress=progress)
+    except Stopped as stopped:
+        say(str(stopped))
+        raise typer.Exit(130) from None
+    say(*(f"note: {note}" for note in done.notes))
+    for judged in done.judged:
+        say(*_told(judged, done))
+    say(f"{near(folder)}/summary.md")
+    return done, request
+
+
+def _told(judged: Judged, done: Done) -> Iterator[str]:
+    report = done.reports.by_implementation[judged.implementation]
+    totals, families = report["totals"], report["families"]["totals"]
+    yield (
+        f"{judged.implementation}: {judged.mismatches} mismatches in {totals['comparisons']} comparisons, "
+        f"{families['mismatches']} in {families['comparisons']} of the scale families"
+    )
+    for ids, what in ((judged.new, "not listed"), (judged.repaired, "listed, but right now")):
+        if ids:
+            yield f"  {len(ids)} {what}: {', '.join(ids[:8])}{' ...' if len(ids) > 8 else ''}"
+    if judged.in_families:
+        yield f"  {judged.in_families} in the scale families, where this rule is held to be right"
+    if judged.unjudged:
+        yield f"  {judged.unjudged} could not be judged"
+
+
+def _conclude(done: Done) -> None:
+    unjudged = [judged.implementation for judged in done.judged if judged.unjudged]
+    if unjudged:
+        raise AuditError(
+            f"{' and '.join(unjudged)}: comparisons of the series could not be judged; "
+            f"{near(done.folder)}/summary.md counts them and says why."
+        )
+    if not all(judged.as_expected for judged in done.judged):
+        say("Not as expected: the lines above say where.")
+        raise typer.Exit(1)
+    stock, *others = done.judged
+    names = " and ".join(judged.implementation for judged in others)
+    say(f"As expected: mlx is wrong at exactly the {stock.mismatches} listed comparisons, {names} at none.")
+
+
+def _accept(done: Done, request: Request) -> None:
+    from audit.run.job import accept
+
+    say(*(f"written: {near(path)}" for path in accept(done, request, REPORTS, "divide")))
