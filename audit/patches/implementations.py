@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,27 +32,25 @@ def _patched(patch: HotPatch, summary: str) -> Implementation:
     return Implementation(patch.name, summary, _mlx, active=patch.on, unavailable=patch.check)
 
 
-def _compiled(function: Callable[..., Any], batch: Batch) -> Callable[..., Any]:  # noqa: ARG001
-    import mlx.core as mx
+def _forms(plain: Implementation) -> Iterator[Implementation]:
+    # Imported when it is used, since it imports mlx.
+    def compiled(function: Callable[..., Any], batch: Batch) -> Callable[..., Any]:
+        from audit.patches import forms
 
-    # A function object of its own: MLX keeps traces by function, and a trace keeps the rule it was made under.
-    def fresh(*arguments: Any) -> Any:
-        return function(*arguments)
+        return forms.compiled(function, batch)
 
-    return mx.compile(fresh)
+    def vmapped(function: Callable[..., Any], batch: Batch) -> Callable[..., Any]:
+        from audit.patches import forms
 
+        return forms.vmapped(plain.arithmetic, function, batch)
 
-def _vmapped(function: Callable[..., Any], batch: Batch) -> Callable[..., Any]:
-    import mlx.core as mx
-
-    if batch.function.elementwise:
-        return mx.vmap(function)
-
-    # One point at a time: mapped over an axis of length one, which is right for any function.
-    def mapped(*arguments: Any) -> Any:
-        return mx.squeeze(mx.vmap(function)(*(mx.expand_dims(x, 0) for x in arguments)), 0)
-
-    return mapped
+    yield plain
+    yield replace(
+        plain, name=f"{plain.name}:compiled", summary=f"{plain.summary}; through mx.compile", transform=compiled
+    )
+    yield replace(
+        plain, name=f"{plain.name}:vmapped", summary=f"{plain.summary}; through mx.vmap over points", transform=vmapped
+    )
 
 
 _PLAIN = (
@@ -62,16 +60,4 @@ _PLAIN = (
     Implementation("python", "the rule of mlx+divide as a custom function in Python", _python),
 )
 
-IMPLEMENTATIONS: dict[str, Implementation] = {
-    made.name: made
-    for plain in _PLAIN
-    for made in (
-        plain,
-        replace(
-            plain, name=f"{plain.name}:compiled", summary=f"{plain.summary}; mx.compile first", transform=_compiled
-        ),
-        replace(
-            plain, name=f"{plain.name}:vmapped", summary=f"{plain.summary}; mx.vmap over points", transform=_vmapped
-        ),
-    )
-}
+IMPLEMENTATIONS: dict[str, Implementation] = {made.name: made for plain in _PLAIN for made in _forms(plain)}
