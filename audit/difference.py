@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from audit import modes
 from audit.case import Batch, Mode
+from audit.families import power
 from audit.formats import Floats
 from audit.reference import Answer, References
 from audit.reference.remainder import Line, largest_derivatives
@@ -44,6 +45,22 @@ class Witness:
 
     value: Floats
     bound: Floats
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Differences ``value * 2**exponent``, whose powers of two are put together before they can overflow."""
+
+    value: Floats
+    bound: Floats
+    exponent: NDArray[np.int64]
+
+    def witness(self) -> Witness:
+        """As float64; NaN where it has no such number."""
+        value = np.ldexp(self.value, self.exponent)
+        bound = np.where(self.bound == 0, 0.0, np.nextafter(np.ldexp(self.bound, self.exponent), np.inf))
+        known = np.isfinite(value) & np.isfinite(bound)
+        return Witness(np.where(known, value, np.nan), np.where(known, bound, np.nan))
 
 
 @dataclass
@@ -75,11 +92,11 @@ class Taker:
     def __call__(self, answer: Answer, rows: Index) -> Witness:
         """Witnesses of some rows of an answer, and a note of every one that contradicts the reference."""
         with np.errstate(all="ignore"):
-            witness = self._take(answer, rows)
+            witness = self._take(answer, rows).witness()
         self._confront(answer, rows, witness)
         return witness
 
-    def _take(self, answer: Answer, rows: Index) -> Witness:
+    def _take(self, answer: Answer, rows: Index) -> Scaled:
         batch, kind = self.batch, self.batch.mode.kind
         elements = max(math.prod(answer.shape), 1)
         points, element = rows // elements, rows % elements
@@ -100,18 +117,19 @@ class Taker:
             return self._along(primals, _unit(primals, first, element), weights, 2)
         return self._mixed(primals, first, second, weights)
 
-    def _mixed(self, primals: list[Floats], first: int, second: int, weights: Floats) -> Witness:
+    def _mixed(self, primals: list[Floats], first: int, second: int, weights: Floats) -> Scaled:
         """Polarisation: ``4 u v f_xy`` is the second difference along (u, v) less that along (u, -v)."""
-        scale = [np.ldexp(1.0, np.frexp(primals[i])[1] - 1) for i in (first, second)]
+        exponents = [np.frexp(primals[i])[1].astype(np.int64) - 1 for i in (first, second)]
         found = []
         for sign in (1.0, -1.0):
             directions = [np.zeros_like(primal) for primal in primals]
-            directions[first], directions[second] = scale[0], sign * scale[1]
+            directions[first], directions[second] = power(exponents[0]), sign * power(exponents[1])
             found.append(self._along(primals, directions, weights, 2))
-        divisor = 4 * scale[0] * scale[1]
-        return _finite((found[0].value - found[1].value) / divisor, (found[0].bound + found[1].bound) / divisor)
+        # Both lines have the same step, and so the same scale.
+        value, bound = found[0].value - found[1].value, found[0].bound + found[1].bound
+        return Scaled(value, bound, found[0].exponent - exponents[0] - exponents[1] - 2)
 
-    def _along(self, primals: list[Floats], directions: list[Floats], weights: Floats, order: int) -> Witness:
+    def _along(self, primals: list[Floats], directions: list[Floats], weights: Floats, order: int) -> Scaled:
         """The n-th derivative of the weighted sum of the outputs along a line, from n + 1 forward values.
 
         Args:
@@ -122,6 +140,9 @@ class Taker:
         fmt, rows = self.batch.format, len(weights)
         step = _step(primals, directions, fmt.precision // (order + 3))
         total, rounding = np.zeros(rows), np.zeros(rows)
+        # The weights' common exponent is put back at the end: their products must not underflow.
+        lift = np.frexp(np.abs(weights).max(axis=1))[1].astype(np.int64) - 1
+        weights = np.ldexp(weights, -lift[:, None])
         exact = np.ones(rows, bool)
         for k in range(order + 1):
             shift = (order / 2 - k) * np.ldexp(1.0, step)
@@ -131,7 +152,7 @@ class Taker:
                 offset = along * direction
                 point = fmt.round(primal + offset)
                 # Where the offset itself underflows in float64, the point is not on the line.
-                held = (point - primal == offset) & ((along == 0) | (offset / along == direction))
+                held = (point - primal == offset) & ((2 * k == order) | (offset / along == direction))
                 exact &= held.reshape(rows, -1).all(axis=1)
                 moved.append(point)
             values = self._forward(moved)
@@ -141,9 +162,7 @@ class Taker:
         line = Line(self.batch.function, tuple(primals), tuple(directions), np.ldexp(1.0, step))
         remainder = largest_derivatives(line, half_width=order / 2, order=order + 2)
         truncation = order / 24 * (np.abs(weights) * remainder).sum(axis=1)
-        value = np.ldexp(total, -order * step)
-        bound = np.ldexp(truncation + rounding, -order * step)
-        return _finite(np.where(exact, value, np.nan), bound)
+        return Scaled(np.where(exact, total, np.nan), truncation + rounding, lift - order * step)
 
     def _forward(self, primals: list[Floats]) -> Floats:
         """MLX's own forward values, ``[rows, outputs]``."""
@@ -202,8 +221,3 @@ def _step(primals: list[Floats], directions: list[Floats], bits: int) -> NDArray
     # Where only zeros move, the largest other primal gives the scale.
     fallback = np.where((largest > 0) & (steepest > 0), largest / np.where(steepest > 0, steepest, 1.0), 1.0)
     return np.frexp(np.where(np.isfinite(least), least, fallback))[1].astype(np.int64) - 1 - bits
-
-
-def _finite(value: Floats, bound: Floats) -> Witness:
-    known = np.isfinite(value) & np.isfinite(bound)
-    return Witness(np.where(known, value, np.nan), np.where(known, bound, np.nan))
