@@ -65,7 +65,7 @@ class Arithmetic:
             return self._map(lambda element: self._apply("integer_power", (element,), int(y)), x)
         if isinstance(y, (float, Fraction)) and Fraction(y).denominator == 1:
             return self.power(x, int(y))
-        return np.frompyfunc(lambda a, b: self._apply("power", (a, b), None), 2, 1)(x, y)
+        return self._elementwise("power", 2)(x, y)
 
     def sum(self, x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
         """Sum of the elements, along an axis or all of them."""

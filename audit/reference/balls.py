@@ -155,7 +155,7 @@ def _attempt(operation: str, operands: list[arb], parameter: object) -> tuple[ar
         return NAN, True
     except Undecided:
         return NAN, False
-    if isinstance(value, bool) or value.is_finite():
+    if entry.logical or value.is_finite():
         return value, None
     outside = entry.outside is not None and operator(BALLS, entry.outside, len(operands), parameter)(*operands)
     return value, bool(outside)

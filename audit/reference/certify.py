@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from time import perf_counter
+from itertools import pairwise
+from time import process_time
 
 import numpy as np
 from flint import arb
@@ -32,18 +33,18 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Clock:
-    """Seconds spent on each kind of work, and the points at which two ways to a result disagree."""
+    """Seconds of processor time spent on each kind of work."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=perf_counter)
+    _since: float = field(default_factory=process_time)
 
     def start(self) -> None:
         """Begin to count."""
-        self._since = perf_counter()
+        self._since = process_time()
 
     def lap(self, kind: str) -> None:
         """Count what has passed since the last lap as this kind of work."""
-        now = perf_counter()
+        now = process_time()
         self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._since
         self._since = now
 
@@ -72,7 +73,7 @@ class Plan:
     def ranges(self) -> list[range]:
         """The lanes of each column."""
         ends = np.cumsum([0, *(column.count for column in self.columns)]).tolist()
-        return [range(start, end) for start, end in zip(ends, ends[1:], strict=False)]
+        return [range(start, end) for start, end in pairwise(ends)]
 
 
 class Block:
@@ -187,9 +188,9 @@ class Block:
     def _again(self, points: NDArray[np.integer]) -> None:
         program = self._plan.program
         results = balls.values(program, self._at(program, points))
-        exists = np.all(
-            [[y.is_finite() for y in values] for values in results[self._plan.lanes :]], axis=0, initial=True
-        )
+        exists = np.ones(len(points), bool)
+        for values in results[self._plan.lanes :]:
+            exists &= np.array([y.is_finite() for y in values], bool)
         for lane, values in enumerate(results[: self._plan.lanes]):
             open_ = np.flatnonzero(self._state[lane, points] == State.INCONCLUSIVE)
             chosen = [values[place] for place in open_]
@@ -291,10 +292,13 @@ class Block:
         for column, lanes in zip(self._plan.columns, self._plan.ranges, strict=True):
             chosen = slice(lanes.start, lanes.stop)
             points = np.flatnonzero(np.any((known if column.cancels else zero)[chosen], axis=0))
+            program = terms.sizes(column.values)
             bits = FIRST_PRECISION
             while len(points) and bits <= LAST_PRECISION:
                 with balls.precision(bits):
-                    found = terms.sizes(column.values, self._at(column.values, points))
+                    found = balls.values(program, self._at(program, points))
+                if not program.inputs:
+                    found = [size * len(points) for size in found]
                 for lane, sizes in zip(lanes, found, strict=True):
                     bound[lane, points], exponent[lane, points] = upper_bounds(sizes)
                 points = points[np.any(np.isnan(bound[chosen][:, points]), axis=0)]

@@ -16,7 +16,11 @@ RELATIVE_BITS = 80
 # ... or at this absolute radius, which is 2**-20 of the smallest subnormal number of float64.
 ABSOLUTE_EXPONENT = -1074 - 20
 # Between these, head, tail and radius are normal doubles as they stand.
-SMALLEST, LARGEST = 2.0**-900, 2.0**1000
+SMALLEST, LARGEST = 2.0**-800, 2.0**1000
+# What Arb calls the accuracy of an exact ball, and the accuracy beyond which a radius is not made smaller, lest it
+# underflow.
+EXACT_BITS = 2**63 - 1
+SHARPEST_BITS = 150
 # Exponents beyond these are not kept: the widest format's are within 1100.
 FARTHEST = 2**60
 
@@ -34,54 +38,53 @@ class Converted:
 
 def convert(balls: Sequence[arb]) -> Converted:
     """Convert balls."""
-    heads = list(map(float, balls))
-    head = np.array(heads)
-    tail = np.array([float(x - h) for x, h in zip(balls, heads, strict=True)])
-    accuracy = np.array([x.rel_accuracy_bits() for x in balls], np.int64)
+    head, tail, accuracy = _doubles(balls)
     size = np.abs(head)
     narrow = (size > SMALLEST) & (size < LARGEST) & (accuracy >= RELATIVE_BITS)
+    exponent = np.zeros(len(balls), np.int64)
+    hard = np.flatnonzero(~narrow)
+    if len(hard):
+        scales = [_scale(balls[place]) for place in hard.tolist()]
+        scaled = [balls[place] * arb((1, -scale)) for place, scale in zip(hard.tolist(), scales, strict=True)]
+        head[hard], tail[hard], accuracy[hard] = _doubles(scaled)
+        exponent[hard] = scales
+        near = accuracy[hard] >= RELATIVE_BITS
+        fine = exponent[hard] - accuracy[hard].clip(-2 * FARTHEST, 2 * FARTHEST) <= ABSOLUTE_EXPONENT
+        narrow[hard] = (near | (fine & (accuracy[hard] > 0))) & (np.abs(exponent[hard]) < FARTHEST)
     head, tail = np.where(narrow, head, 0.0), np.where(narrow, tail, 0.0)
     radius = _radius(head, tail, np.where(narrow, accuracy, 0))
-    exponent = np.zeros(len(head), np.int64)
-    for place in np.flatnonzero(~narrow):
-        found = _convert_one(balls[place])
-        if found is not None:
-            head[place], tail[place], radius[place], exponent[place] = found
-            narrow[place] = True
+    # Balls that hold zero, or nearly: all that can be said is how far from zero the value is at most.
+    for place in hard[~narrow[hard] & (accuracy[hard] < 1)].tolist():
+        top = balls[place].abs_upper()
+        if top.is_finite() and (bound := magnitude(top)) <= ABSOLUTE_EXPONENT and bound > -FARTHEST:
+            radius[place], exponent[place], narrow[place] = 1.0, bound, True
     # A tail is a rounded number, unless the ball is an exact one that head and tail hold whole.
-    for place in np.flatnonzero((accuracy > 4000) & (tail != 0) & (exponent == 0)):
-        if arb(head[place]) + arb(tail[place]) == balls[place]:
+    for place in np.flatnonzero((accuracy == EXACT_BITS) & (tail != 0)).tolist():
+        if (float(head[place]) + arb(float(tail[place]))) * arb((1, int(exponent[place]))) == balls[place]:
             radius[place] = 0.0
-    return Converted(head, tail, radius, exponent, narrow)
+    return Converted(head, tail, radius, np.where(narrow, exponent, 0), narrow)
+
+
+def _doubles(balls: Sequence[arb]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Midpoints as two doubles each, and the accuracy bits."""
+    heads = list(map(float, balls))
+    tails = [float(x - h) for x, h in zip(balls, heads, strict=True)]
+    return np.array(heads), np.array(tails), np.array([x.rel_accuracy_bits() for x in balls], np.int64)
 
 
 def _radius(head: Floats, tail: Floats, accuracy: NDArray[np.int64]) -> Floats:
     # Arb's accuracy bits are such that the radius is below abs(midpoint) * 2**-bits; the tail is rounded once.
-    ball = np.ldexp(np.abs(head) * (1 + 2.0**-50), -np.minimum(accuracy, 4000))
+    ball = np.ldexp(np.abs(head) * (1 + 2.0**-50), -accuracy.clip(0, SHARPEST_BITS))
+    ball = np.where(accuracy == EXACT_BITS, 0.0, ball)
     return (ball + np.abs(tail) * 2.0**-53) * (1 + 2.0**-50)
 
 
-def _convert_one(x: arb) -> tuple[float, float, float, int] | None:
-    """Head, tail, radius and exponent of a ball of any magnitude, None if it is too wide."""
-    if x.is_zero():
-        return 0.0, 0.0, 0.0, 0
-    if not x.is_finite():
-        return None
-    accuracy = x.rel_accuracy_bits()
-    if accuracy < 1:
-        # The ball holds zero, or nearly: all that can be said is how far from zero the value is at most.
-        exponent = magnitude(x.abs_upper())
-        return (0.0, 0.0, 1.0, exponent) if -FARTHEST < exponent <= ABSOLUTE_EXPONENT else None
-    exponent = magnitude(x.mid())
-    if abs(exponent) > FARTHEST or (accuracy < RELATIVE_BITS and exponent - accuracy > ABSOLUTE_EXPONENT):
-        return None
-    scaled = x * arb((1, -exponent))
-    head = float(scaled)
-    rest = scaled - head
-    tail = float(rest)
-    if x.is_exact() and rest == tail:
-        return head, tail, 0.0, exponent
-    return head, tail, float(_radius(np.array(head), np.array(tail), np.array(accuracy))), exponent
+def _scale(x: arb) -> int:
+    """The exponent that brings a ball's midpoint near 1, within what is kept."""
+    middle = x.mid()
+    if not x.is_finite() or middle.is_zero():
+        return 0
+    return min(max(magnitude(middle), -FARTHEST), FARTHEST)
 
 
 def magnitude(x: arb) -> int:
@@ -92,15 +95,14 @@ def magnitude(x: arb) -> int:
 
 def upper_bounds(balls: Sequence[arb]) -> tuple[Floats, NDArray[np.int64]]:
     """Upper bounds of non-negative balls as doubles and exponents; NaN where a ball is not finite."""
-    bound = np.full(len(balls), np.nan)
+    tops = [x.abs_upper() for x in balls]
+    bound = np.array(list(map(float, tops)))
     exponent = np.zeros(len(balls), np.int64)
-    for place, x in enumerate(balls):
-        top = x.abs_upper()
+    for place in np.flatnonzero(~((bound > SMALLEST) & (bound < LARGEST))).tolist():
+        top = tops[place]
         if not top.is_finite():
-            continue
-        value = float(top)
-        if not SMALLEST < value < LARGEST and not top.is_zero():
+            bound[place] = np.nan
+        elif not top.is_zero():
             exponent[place] = magnitude(top)
-            value = float(top * arb((1, -int(exponent[place]))))
-        bound[place] = np.nextafter(value, np.inf) if value else 0.0
-    return bound, exponent
+            bound[place] = float(top * arb((1, -int(exponent[place]))))
+    return np.where(bound == 0, 0.0, np.nextafter(bound, np.inf)), exponent

@@ -66,6 +66,13 @@ class Column:
     cancels: bool
 
     @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of all numbers that the elements are asked for at, whether they depend on them or not."""
+        meaning = self.meaning
+        names = (*self.program.inputs, *meaning.function.inputs, *meaning.weights, *(t for _, t in meaning.tangents))
+        return tuple(dict.fromkeys(names)) or ("p0.0",)
+
+    @cached_property
     def values(self) -> Program:
         """The elements alone."""
         return Program(self.program.nodes, self.program.outputs[: self.count])

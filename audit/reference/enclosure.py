@@ -84,6 +84,9 @@ class Enclosures:
             step = np.where(residual > 0.5, 1.0, np.where(residual < -0.5, -1.0, 0.0))
             units, residual = units + step, residual - step
             value = np.ldexp(units, unit)
+            # Rounded up to a power of two, the value lies where the spacing is twice as wide.
+            coarser = np.where(np.abs(units) == 2.0**fmt.precision, 0.5, 1.0)
+            residual, radius = residual * coarser, radius * coarser
         overflows = np.abs(value) > fmt.largest
         exact_zero = (self.head == 0) & (self.tail == 0)
         # An enclosure inside half the smallest subnormal that contains zero is a right value of zero.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
-from math import comb, frexp
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Opinion:
     """
 
     def __init__(self, batch: Batch, meaning: Meaning, point: int) -> None:
-        self._mp = MPContext()
+        self._mp: Any = MPContext()
         self._arithmetic = Arithmetic(self._apply)
         self._meaning = meaning
         self._body = batch.function.body
@@ -51,7 +51,8 @@ class Opinion:
         self._primals = [np.asarray(primal[point]) for primal in batch.primals]
         self._weights = [np.asarray(weight[point]).reshape(-1) for weight in batch.weights]
         self._complex = batch.format.parts == 2
-        exponents = [frexp(abs(x))[1] for x in map(float, _reals([*self._primals, *self._weights])) if x]
+        numbers = [part for x in (*self._primals, *self._weights) for part in (np.real(x), np.imag(x))]
+        exponents = np.frexp([x for part in numbers for x in part.reshape(-1) if x])[1].tolist()
         self._spread = max(exponents) - min(exponents) if exponents else 0
         self._smallest = min(exponents) if exponents else 0
 
@@ -179,12 +180,7 @@ def _merged(directions: Sequence[tuple[Shift, Any]]) -> list[tuple[Shift, Any]]:
     return kept
 
 
-def _reals(arrays: Sequence[np.ndarray[Any, Any]]) -> list[float]:
-    flat = np.concatenate([array.reshape(-1) for array in arrays])
-    return [*flat.real, *flat.imag] if np.iscomplexobj(flat) else list(flat)
-
-
-def _part(x: Any, imaginary: bool) -> float:  # noqa: FBT001
+def _part(x: Any, imaginary: bool) -> float:
     return float(x.imag if imaginary else x.real)
 
 

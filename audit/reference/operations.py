@@ -1,8 +1,8 @@
 """The operations of the reference: one entry each, and adding an operation is adding one entry.
 
-An entry says how the operation is evaluated on Arb balls, on Arb power series, on exact rationals and on mpmath numbers,
-how large the terms are that add up in it, where it has no value, and how a cotangent is pulled back through it, written
-in the operations themselves. The derivative rules are the ones found in any calculus text; none is taken from a library.
+An entry says how the operation is evaluated on Arb balls, on Arb power series, on exact rationals and on mpmath
+numbers, how large the terms are that add up in it, where it has no value, and how a cotangent is pulled back through
+it, written in the operations themselves. The derivative rules are those of any calculus text.
 """
 
 from __future__ import annotations
@@ -48,6 +48,24 @@ Pull = Callable[[Step], int]
 
 
 @dataclass(frozen=True)
+class Measure:
+    """One node while sizes of terms are recorded: where, its operands, its own value, the sizes of its operands."""
+
+    record: Recorder
+    operands: tuple[int, ...]
+    value: int
+    sizes: tuple[int, ...]
+    parameter: int
+
+    def __call__(self, operation: str, *operands: int) -> int:
+        """Record an operation."""
+        return self.record.apply(operation, *operands)
+
+
+Size = Callable[[Measure], int]
+
+
+@dataclass(frozen=True)
 class Operation:
     """One operation.
 
@@ -59,8 +77,7 @@ class Operation:
         series: expression on power series, where it differs from that on balls.
         rational: expression on exact rationals, None if the value need not be rational.
         outside: expression on balls, true only where the operation certainly has no value.
-        size: expression for the size of the terms, from the operands' sizes ``{m0}`` ..., absolute values ``{a0}``
-            ... and balls ``{0}``; None for first-order propagation through the derivative.
+        size: the node that holds the size of the terms; None for first-order propagation through the derivative.
         fold: the operation on exact constants; its result may be None.
         neutral: for a position, the constant there that leaves the other operand as it is.
         commutative: whether the operands may be exchanged.
@@ -74,12 +91,36 @@ class Operation:
     series: str | None = None
     rational: str | None = None
     outside: str | None = None
-    size: str | None = None
+    size: Size | None = None
     fold: Callable[..., Fraction | None] | None = None
     neutral: Mapping[int, int] | None = None
     commutative: bool = False
     odd: bool = False
     logical: bool = False
+
+
+def _total(z: Measure) -> int:
+    return z("add", *z.sizes)
+
+
+def _larger(z: Measure) -> int:
+    return z("maximum", *z.sizes)
+
+
+def _same(z: Measure) -> int:
+    return z.sizes[0]
+
+
+def _own(z: Measure) -> int:
+    return z("abs", z.value)
+
+
+def _inverse(z: Measure) -> int:
+    return z("divide", z.sizes[0], z("square", z.operands[0]))
+
+
+def _magnitude(x: Fraction) -> Fraction:
+    return abs(x)
 
 
 def _quotient(x: Fraction, y: Fraction) -> Fraction | None:
@@ -123,17 +164,17 @@ def _squared(s: Step) -> int:
 ARITHMETIC = {
     "add": Operation(
         "{0} + {1}", lambda _, x, y: x + y, (lambda s: s.cotangent, lambda s: s.cotangent),
-        rational="{0} + {1}", size="{m0} + {m1}", fold=lambda x, y: x + y, neutral={0: 0, 1: 0}, commutative=True,
+        rational="{0} + {1}", size=_total, fold=lambda x, y: x + y, neutral={0: 0, 1: 0}, commutative=True,
     ),
     "subtract": Operation(
         "{0} - {1}", lambda _, x, y: x - y, (lambda s: s.cotangent, lambda s: s("negative", s.cotangent)),
-        rational="{0} - {1}", size="{m0} + {m1}", fold=lambda x, y: x - y, neutral={1: 0},
+        rational="{0} - {1}", size=_total, fold=lambda x, y: x - y, neutral={1: 0},
     ),
     "multiply": Operation(
         "{0} * {1}", lambda _, x, y: x * y,
         (lambda s: s("multiply", s.cotangent, s.operands[1]), lambda s: s("multiply", s.cotangent, s.operands[0])),
-        rational="{0} * {1}", size="{m0} * {m1}", fold=lambda x, y: x * y, neutral={0: 1, 1: 1}, commutative=True,
-        odd=True,
+        rational="{0} * {1}", size=lambda z: z("multiply", *z.sizes),
+        fold=lambda x, y: x * y, neutral={0: 1, 1: 1}, commutative=True, odd=True,
     ),
     "divide": Operation(
         "{0} / {1}", lambda _, x, y: x / y,
@@ -142,27 +183,32 @@ ARITHMETIC = {
             # The quotient is also the numerator's cotangent, so that the two share it.
             lambda s: s("negative", s("multiply", s("divide", s.cotangent, s.operands[1]), s.value)),
         ),
-        rational="{0} / {1}", outside="{1}.is_zero()", size="{m0} * {m1} / ({a1} * {a1})",
+        rational="{0} / {1}", outside="{1}.is_zero()",
+        size=lambda z: z("divide", z("multiply", *z.sizes), z("square", z.operands[1])),
         fold=_quotient, neutral={1: 1}, odd=True,
     ),
     "negative": Operation(
         "-{0}", lambda _, x: -x, (lambda s: s("negative", s.cotangent),),
-        rational="-{0}", size="{m0}", fold=lambda x: -x, odd=True,
+        rational="-{0}", size=_same, fold=lambda x: -x, odd=True,
     ),
     "square": Operation(
         "{0} * {0}", lambda _, x: x * x,
         _times(lambda s: s("multiply", s.number(2), s.operands[0])),
-        rational="{0} * {0}", size="{m0} * {m0}", fold=lambda x: x * x,
+        rational="{0} * {0}", size=lambda z: z("square", z.sizes[0]), fold=lambda x: x * x,
     ),
     "reciprocal": Operation(
         "one / {0}", lambda _, x: 1 / x,
         (lambda s: s("negative", s("multiply", s.cotangent, s("square", s.value))),),
-        rational="1 / {0}", outside="{0}.is_zero()", size="{m0} / ({a0} * {a0})", fold=lambda x: _quotient(Fraction(1), x),
+        rational="1 / {0}", outside="{0}.is_zero()", size=_inverse,
+        fold=lambda x: _quotient(Fraction(1), x),
     ),
     "integer_power": Operation(
         "{0} ** {n}", lambda _, x, n: x**n, (_pull_integer_power,),
         rational="{0} ** {n}", outside="{n} < 0 and {0}.is_zero()",
-        size="{m0} ** {n} if {n} >= 0 else ({m0} / ({a0} * {a0})) ** -{n}", fold=_integer_power,
+        size=lambda z: z.record.apply(
+            "integer_power", z.sizes[0] if z.parameter >= 0 else _inverse(z), parameter=abs(z.parameter)
+        ),
+        fold=_integer_power,
     ),
 }  # fmt: skip
 
@@ -171,23 +217,23 @@ CHOICE = {
     "exceeds": Operation(
         "exceeds({0}, {1})", lambda _, x, y: int(x > y),
         (lambda s: s("multiply", s.cotangent, s("flat", *s.operands)),) * 2,
-        series="exceeds(first({0}), first({1}))", rational="exceeds({0}, {1})", size="{a}",
+        series="exceeds(first({0}), first({1}))", rational="exceeds({0}, {1})", size=_own,
     ),
     # 0, the derivative of `exceeds` and `sign`, except at x = y, where it has no value.
     "flat": Operation(
         "flat({0}, {1})", lambda _, x, y: 0 * x,  # noqa: ARG005
         (lambda s: s("multiply", s.cotangent, s("flat", *s.operands)),) * 2,
-        series="flat(first({0}), first({1}))", rational="flat({0}, {1})", size="{a}",
+        series="flat(first({0}), first({1}))", rational="flat({0}, {1})", size=_own,
     ),
     "abs": Operation(
         "abs({0})", lambda _, x: abs(x),
         _times(lambda s: s("subtract", s("exceeds", s.operands[0], s.number(0)),
                            s("exceeds", s.number(0), s.operands[0]))),
-        series="{0} * side(first({0}))", rational="abs({0})", size="{m0}", fold=abs,
+        series="{0} * side(first({0}))", rational="abs({0})", size=_same, fold=_magnitude,
     ),
     "sign": Operation(
         "{0}.sgn()", lambda context, x: context.sign(x), _times(lambda s: s("flat", s.operands[0], s.number(0))),
-        series="{0} * 0 + side(first({0}))", rational="sign({0})", size="{a}",
+        series="{0} * 0 + side(first({0}))", rational="sign({0})", size=_own,
     ),
     "maximum": Operation(
         "{0}.max({1})", lambda _, x, y: max(x, y),
@@ -195,7 +241,7 @@ CHOICE = {
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
         ),
-        series="{0} if exceeds(first({0}), first({1})) else {1}", rational="max({0}, {1})", size="{m0}.max({m1})",
+        series="{0} if exceeds(first({0}), first({1})) else {1}", rational="max({0}, {1})", size=_larger,
         fold=max, commutative=True,
     ),
     "minimum": Operation(
@@ -204,20 +250,20 @@ CHOICE = {
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
         ),
-        series="{1} if exceeds(first({0}), first({1})) else {0}", rational="min({0}, {1})", size="{m0}.max({m1})",
+        series="{1} if exceeds(first({0}), first({1})) else {0}", rational="min({0}, {1})", size=_larger,
         fold=min, commutative=True,
     ),
     "less": Operation(
         "less({0}, {1})", lambda _, x, y: x < y, (None, None),
-        series="less(first({0}), first({1}))", rational="{0} < {1}", size="{a}", logical=True,
+        series="less(first({0}), first({1}))", rational="{0} < {1}", size=_own, logical=True,
     ),
     "less_equal": Operation(
         "not less({1}, {0})", lambda _, x, y: x <= y, (None, None),
-        series="not less(first({1}), first({0}))", rational="{0} <= {1}", size="{a}", logical=True,
+        series="not less(first({1}), first({0}))", rational="{0} <= {1}", size=_own, logical=True,
     ),
     "equal": Operation(
         "equal({0}, {1})", lambda _, x, y: x == y, (None, None),
-        series="equal(first({0}), first({1}))", rational="{0} == {1}", size="{a}", commutative=True, logical=True,
+        series="equal(first({0}), first({1}))", rational="{0} == {1}", size=_own, commutative=True, logical=True,
     ),
     "select": Operation(
         "{1} if {0} else {2}", lambda _, c, x, y: x if c else y,
@@ -226,13 +272,13 @@ CHOICE = {
             lambda s: s("select", s.operands[0], s.cotangent, s.number(0)),
             lambda s: s("select", s.operands[0], s.number(0), s.cotangent),
         ),
-        rational="{1} if {0} else {2}", size="{m1} if {0} else {m2}",
+        rational="{1} if {0} else {2}", size=lambda z: z("select", z.operands[0], *z.sizes[1:]),
     ),
     # y, unless x is exactly zero: a cotangent of zero from a branch not taken stays zero whatever that branch does.
     "gate": Operation(
         "zero if {0}.is_zero() else {1}", lambda _, x, y: y if x else 0 * y,
         (None, lambda s: s("gate", s.operands[0], s.cotangent)),
-        rational="{1} if {0} else {0}", size="{a0} if {0}.is_zero() else {m1}",
+        rational="{1} if {0} else {0}", size=lambda z: z("gate", z.operands[0], z.sizes[1]),
     ),
 }  # fmt: skip
 

@@ -46,8 +46,8 @@ class References:
     with the Taylor coefficient of the function itself at every point, and is looked at by mpmath at some. Where they
     disagree the value is INCONCLUSIVE and `disagreements` says so.
 
-    The sizes of terms are given where the right value is zero and where the value is a sum: functions of arrays,
-    complex numbers, a jvp along several arguments. Elsewhere they are NaN.
+    The sizes of terms are given where the right value is zero, where the value is a sum (functions of arrays, complex
+    numbers, a jvp along several arguments), and where the batch's tolerance allows for them. Elsewhere they are NaN.
 
     Args:
         folder: where values are kept between runs; None keeps them in memory only.
@@ -69,7 +69,7 @@ class References:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds by kind of work."""
+        """Seconds of processor time by kind of work."""
         return self._clock.seconds
 
     def enclose(self, batch: Batch, *, exact: bool = False) -> list[Answer]:
@@ -87,7 +87,10 @@ class References:
         self._clock.start()
         asked = columns(batch)
         inputs = _Inputs(batch)
-        names = [key(f"{column.program.text}\nexact {exact} cancels {column.cancels}", inputs.items(column)) for column in asked]
+        names = [
+            key(f"{column.program.text}\nexact {exact} cancels {column.cancels}", inputs.items(column))
+            for column in asked
+        ]
         self._clock.lap("trace")
         found = {}
         for name, column in zip(names, asked, strict=True):
@@ -167,12 +170,13 @@ class _Inputs:
 
     def items(self, column: Column) -> Iterator[tuple[str, Floats]]:
         """Name and numbers of each input of a column."""
-        for name in column.program.inputs:
+        for name in column.inputs:
             yield name, self[name]
 
     def block(self, plan: Plan, start: int, stop: int) -> dict[str, Floats]:
         """The inputs of a plan at some points."""
-        return {name: self[name][start:stop] for name in plan.program.inputs or ("p0.0",)}
+        names = dict.fromkeys(name for column in plan.columns for name in column.inputs)
+        return {name: self[name][start:stop] for name in names}
 
     def describe(self, point: int) -> str:
         """A point in words."""

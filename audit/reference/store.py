@@ -1,4 +1,4 @@
-"""Columns of enclosures kept under the hash of all that determines them: program, inputs, and the reference's own code."""
+"""Columns of enclosures, kept under the hash of all that determines them: program, inputs, the reference's own code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def key(text: str, inputs: Iterable[tuple[str, Floats]]) -> str:
     digest = hashlib.blake2b(f"{code_version()}\n{text}\n".encode(), digest_size=_DIGEST_BYTES)
     for name, numbers in inputs:
         digest.update(f"{name} {numbers.size}\n".encode())
-        digest.update(np.ascontiguousarray(numbers))
+        digest.update(np.ascontiguousarray(numbers).data)
     return digest.hexdigest()
 
 
