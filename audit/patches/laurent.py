@@ -17,7 +17,7 @@ from typing import Any
 import mlx.core as mx
 
 from audit.patches.paired import Product, sum_of_products
-from audit.patches.unbounded import FACTORS, Unbounded, constant, split
+from audit.patches.unbounded import FACTORS, Unbounded, constant, split_all
 
 Quotient = Callable[..., mx.array]
 
@@ -59,23 +59,7 @@ def evaluate(variables: Sequence[mx.array], terms: Sequence[Term]) -> mx.array:
 
     Where it has several terms, a variable with a negative power in one has one in all.
     """
-    parts = [split(variable) for variable in variables]
-    if len(terms) == 1:
-        return _monomial(parts, terms[0]).normalised().joined()
-    common = tuple(min(powers) for powers in zip(*(term.powers for term in terms), strict=True))
-    products = []
-    for term in terms:
-        powers = [power - least for power, least in zip(term.powers, common, strict=True)]
-        products.append(Product(term.coefficient, _repeated(parts, powers)))
-    total = _monomial([*parts, sum_of_products(products)], Term(1, (*common, 1)))
-    # A zero denominator or an infinity makes every term that it is in zero, infinite or NaN: there the terms add as
-    # in the format, where a common denominator would turn 0 - 0 into inf / inf.
-    separate = [_monomial(parts, term).significand for term in terms]
-    divisors = [part for part, power in zip(parts, common, strict=True) if power < 0]
-    ordinary = mx.isfinite(_sum([part.significand for part in parts]))
-    for divisor in divisors:
-        ordinary = ordinary & (divisor.significand != 0)
-    return mx.where(ordinary, total.normalised().joined(), _sum(separate))
+    return mx.squeeze(_evaluate(split_all(variables), terms), 0)
 
 
 def laurent(
@@ -154,6 +138,25 @@ def aligned(inputs: Any, axes: Any, stream: mx.Stream | mx.Device | None) -> lis
         pairs = zip(as_tuple(inputs), as_tuple(axes), strict=True)
         moved = [mx.expand_dims(x, 0) if axis is None else mx.moveaxis(x, axis, 0) for x, axis in pairs]
         return list(mx.broadcast_arrays(*moved))
+
+
+def _evaluate(parts: Sequence[Unbounded], terms: Sequence[Term]) -> mx.array:
+    if len(terms) == 1:
+        return _monomial(parts, terms[0]).normalised().joined()
+    common = tuple(min(powers) for powers in zip(*(term.powers for term in terms), strict=True))
+    products = []
+    for term in terms:
+        powers = [power - least for power, least in zip(term.powers, common, strict=True)]
+        products.append(Product(term.coefficient, _repeated(parts, powers)))
+    total = _monomial([*parts, sum_of_products(products)], Term(1, (*common, 1)))
+    # A zero denominator or an infinity makes every term that it is in zero, infinite or NaN: there the terms add as
+    # in the format, where a common denominator would turn 0 - 0 into inf / inf.
+    separate = [_monomial(parts, term).significand for term in terms]
+    divisors = [part for part, power in zip(parts, common, strict=True) if power < 0]
+    ordinary = mx.isfinite(_sum([part.significand for part in parts]))
+    for divisor in divisors:
+        ordinary = ordinary & (divisor.significand != 0)
+    return mx.where(ordinary, total.normalised().joined(), _sum(separate))
 
 
 def _monomial(parts: Sequence[Unbounded], term: Term) -> Unbounded:

@@ -29,7 +29,9 @@ def sum_of_products(products: Sequence[Product]) -> Unbounded:
     for product in products[2:]:
         # A cancelled sum must not hide what is added next.
         total = total.normalised() + _product(product)
-    return Unbounded(total.high + total.low, total.exponent).normalised()
+    # Adding a low part of +0 would lose the sign of a sum of two -0.
+    rounded = mx.where(total.low == 0, total.high, total.high + total.low)
+    return Unbounded(rounded, total.exponent).normalised()
 
 
 @dataclass(frozen=True)

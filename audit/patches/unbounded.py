@@ -7,6 +7,7 @@ once. Zeros, infinities and NaN are kept as significands and behave as they do i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -85,6 +86,14 @@ def split(x: mx.array) -> Unbounded:
     ordinary = (magnitude != 0) & (magnitude < layout.infinity)
     significand = mx.view((magnitude & layout.fraction) | layout.one | sign, x.dtype)
     return Unbounded(mx.where(ordinary, significand, x), mx.where(ordinary, exponent, 0))
+
+
+def split_all(variables: Sequence[mx.array]) -> list[Unbounded]:
+    """The numbers of several arrays of one shape, each with a first axis of length 1."""
+    # Taken apart together: for small arrays the cost of MLX lies in the number of operations.
+    parts = split(mx.stack(list(variables)))
+    significands, exponents = (mx.split(x, len(variables)) for x in (parts.significand, parts.exponent))
+    return [Unbounded(*pair) for pair in zip(significands, exponents, strict=True)]
 
 
 def constant(value: float, dtype: mx.Dtype) -> Unbounded:

@@ -88,6 +88,19 @@ struct Place {
   void** jvp = nullptr;
 };
 
+int vjp_slot() {
+  return slot_of(&mlx::core::Primitive::vjp);
+}
+
+int jvp_slot() {
+  return slot_of(&mlx::core::Primitive::jvp);
+}
+
+Place place_in(mlx::core::Primitive* primitive) {
+  void** table = table_of(primitive);
+  return {table + vjp_slot(), table + jvp_slot()};
+}
+
 Answer refuse(const std::string& message) {
   return {refused, message};
 }
@@ -96,7 +109,8 @@ bool holds(const Place& place, const Rule& rule) {
   return *place.vjp == bits_as<void*>(rule.vjp) && *place.jvp == bits_as<void*>(rule.jvp);
 }
 
-Answer find(const Rule& rule, Place& place) {
+// Whether this compiler, these headers and the library that is loaded agree on how virtual functions are laid out.
+Answer check_layout() {
   using mlx::core::Primitive;
   if (slot_of(&Known::zero) != 0 || slot_of(&Known::one) != 1 || slot_of(&Known::two) != 2 ||
       slot_of(&Known::none) != -1) {
@@ -108,50 +122,63 @@ Answer find(const Rule& rule, Place& place) {
   if (loaded.rfind(compiled, 0) != 0) {
     return refuse("MLX's headers are " + compiled + ", but the library loaded is " + loaded);
   }
-  auto example = rule.example();
-  if (!example.has_primitive() || std::strcmp(example.primitive().name(), rule.primitive) != 0) {
-    std::string found = example.has_primitive() ? example.primitive().name() : "no primitive";
-    return refuse("the operation makes the primitive " + found + ", not " + rule.primitive);
-  }
-  int vjp = slot_of(&Primitive::vjp);
-  int jvp = slot_of(&Primitive::jvp);
-  if (vjp < 0 || jvp < 0 || vjp == jvp) {
+  if (vjp_slot() < 0 || jvp_slot() < 0 || vjp_slot() == jvp_slot()) {
     return refuse("Primitive::vjp and Primitive::jvp are not two virtual functions");
   }
   // The library's own idea of the slots: View has no rule, so its table holds the base class's functions there.
-  Ruleless ruleless(example.primitive().stream());
-  auto one = mlx::core::array(1.0f);
-  auto view = mlx::core::view(one, mlx::core::uint32);
-  void** expected = table_of(&ruleless);
-  void** actual = table_of(&view.primitive());
-  if (actual[vjp] != expected[vjp] || actual[jvp] != expected[jvp]) {
+  auto view = mlx::core::view(mlx::core::array(1.0f), mlx::core::uint32);
+  Place actual = place_in(&view.primitive());
+  Ruleless ruleless(view.primitive().stream());
+  Place expected = place_in(&ruleless);
+  if (*actual.vjp != *expected.vjp || *actual.jvp != *expected.jvp) {
     return refuse("MLX's virtual tables are not laid out as its headers say");
   }
-  void** table = table_of(&example.primitive());
-  Place found{table + vjp, table + jvp};
-  if (holds(found, rule)) {
-    place = found;
+  return {};
+}
+
+// Whether the functions in the table are MLX's own.
+Answer check_functions(const Rule& rule, const Place& place) {
+  // Remembered: the memory map is long, and a patch may be put in and taken off thousands of times.
+  static Original verified;
+  Original found{bits_as<Vjp>(*place.vjp), bits_as<Jvp>(*place.jvp)};
+  if (found.vjp == verified.vjp && found.jvp == verified.jvp) {
     return {};
   }
-  std::string library = object_of(expected[vjp]);
-  for (void* function : {*found.vjp, *found.jvp}) {
+  auto view = mlx::core::view(mlx::core::array(1.0f), mlx::core::uint32);
+  Place base = place_in(&view.primitive());
+  std::string library = object_of(*base.vjp);
+  for (void* function : {*place.vjp, *place.jvp}) {
     std::string other = patch_of(function);
     if (!other.empty()) {
-      return {occupied, "the patch " + other + " is already in place of " + rule.primitive + "'s rule; take it off first"};
+      return {occupied, "the patch " + other + " is in place of " + rule.primitive + "'s rule; take it off first"};
     }
+    std::string file = object_of(function);
     Protection text = protection_of(function);
-    if (object_of(function) != library || !text.known || !(text.flags & executable_flag)) {
-      std::string file = object_of(function);
+    if (file != library || !text.known || !(text.flags & executable_flag)) {
       return refuse(
           std::string(rule.primitive) + "'s virtual table has changed: a rule in it lies in " +
           (file.empty() ? "unknown memory" : file) + ", not in MLX's library " + library);
     }
   }
-  if (*found.vjp == *found.jvp || *found.vjp == expected[vjp] || *found.jvp == expected[jvp]) {
+  if (*place.vjp == *place.jvp || *place.vjp == *base.vjp || *place.jvp == *base.jvp) {
     return refuse(std::string(rule.primitive) + " has no rule of its own for vjp and jvp");
   }
-  place = found;
+  verified = found;
   return {};
+}
+
+Answer find(const Rule& rule, Place& place) {
+  Answer layout = check_layout();
+  if (layout.status != done) {
+    return layout;
+  }
+  auto example = rule.example();
+  if (!example.has_primitive() || std::strcmp(example.primitive().name(), rule.primitive) != 0) {
+    std::string found = example.has_primitive() ? example.primitive().name() : "no primitive";
+    return refuse("the operation makes the primitive " + found + ", not " + rule.primitive);
+  }
+  place = place_in(&example.primitive());
+  return holds(place, rule) ? Answer{} : check_functions(rule, place);
 }
 
 Answer write(const Place& place, void* vjp, void* jvp) {
@@ -160,15 +187,15 @@ Answer write(const Place& place, void* vjp, void* jvp) {
   auto high = reinterpret_cast<uintptr_t>(std::max(place.vjp, place.jvp) + 1);
   auto start = reinterpret_cast<void*>(low);
   size_t size = (high - low + page - 1) / page * page;
-  Protection before = protection_of(place.vjp);
+  // The loader makes the table read-only once, so what is read first stays true.
+  static const Protection before = protection_of(place.vjp);
   if (!before.known || !protect(start, size, before.flags, true)) {
     return refuse("the memory of MLX's virtual table cannot be made writable here");
   }
   __atomic_store_n(place.vjp, vjp, __ATOMIC_RELEASE);
   __atomic_store_n(place.jvp, jvp, __ATOMIC_RELEASE);
-  if (!protect(start, size, before.flags, false)) {
-    return refuse("the patch is in place, but the memory of MLX's virtual table stays writable");
-  }
+  // Should this fail, the memory stays writable, which changes nothing of what the table does.
+  protect(start, size, before.flags, false);
   return {};
 }
 

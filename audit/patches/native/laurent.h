@@ -141,14 +141,9 @@ mx::array several(const Numbers& parts, const Terms& terms, const Arithmetic& in
 // variable with a negative power in one has one in all.
 mx::array evaluate(const Arrays& variables, const Terms& terms, mx::StreamOrDevice s) {
   Arithmetic in(variables[0].dtype(), s);
-  Numbers parts;
-  for (const auto& variable : variables) {
-    parts.push_back(in.split(variable));
-  }
-  if (terms.size() == 1) {
-    return in.join(in.normalised(monomial(parts, terms[0], in)));
-  }
-  return several(parts, terms, in, s);
+  Numbers parts = in.split_all(variables);
+  auto value = terms.size() == 1 ? in.join(in.normalised(monomial(parts, terms[0], in))) : several(parts, terms, in, s);
+  return mx::squeeze(value, 0, s);
 }
 
 mx::array laurent(const Arrays& variables, const Terms& terms, mx::StreamOrDevice s);

@@ -40,7 +40,10 @@ class PairedArithmetic {
       // A cancelled sum must not hide what is added next.
       total = sum(normalised(total), product(products[i]));
     }
-    return in_.normalised({mx::add(total.high, total.low, s_), total.exponent});
+    // Adding a low part of +0 would lose the sign of a sum of two -0.
+    auto exact = mx::equal(total.low, in_.number(0.0), s_);
+    auto rounded = mx::where(exact, total.high, mx::add(total.high, total.low, s_), s_);
+    return in_.normalised({rounded, total.exponent});
   }
 
  private:

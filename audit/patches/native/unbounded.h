@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "mlx/mlx.h"
 
@@ -98,6 +99,20 @@ class Arithmetic {
     return {
         mx::where(ordinary, mx::view(significand, l.type, s_), x, s_),
         mx::where(ordinary, exponent, whole(0), s_)};
+  }
+
+  // The numbers of several arrays of one shape, each with a first axis of length 1. Taken apart together: for small
+  // arrays the cost of MLX lies in the number of operations.
+  std::vector<Unbounded> split_all(const std::vector<mx::array>& variables) const {
+    int count = static_cast<int>(variables.size());
+    auto parts = split(mx::stack(variables, 0, s_));
+    auto significands = mx::split(parts.significand, count, 0, s_);
+    auto exponents = mx::split(parts.exponent, count, 0, s_);
+    std::vector<Unbounded> result;
+    for (int i = 0; i < count; ++i) {
+      result.push_back({significands[i], exponents[i]});
+    }
+    return result;
   }
 
   // The nearest number of the format; the significand must be normalised.
