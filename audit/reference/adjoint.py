@@ -11,9 +11,7 @@ from audit.reference.operations import OPERATIONS, Step
 from audit.reference.program import Builder, ancestors
 
 
-def pull_back(
-    builder: Builder, outputs: Sequence[int], cotangents: Sequence[int], wanted: Sequence[int]
-) -> list[int]:
+def pull_back(builder: Builder, outputs: Sequence[int], cotangents: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """Record the cotangents of some nodes, given those of others.
 
     Args:

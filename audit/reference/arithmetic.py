@@ -56,7 +56,7 @@ class Arithmetic:
         known = sorted(n for n in (*vars(self), *vars(type(self))) if not n.startswith("_"))
         raise AuditError(
             f"The reference has no operation m.{name}. These exist: {', '.join(known)}. "
-            "To add it, add one entry to audit/reference/operations.py."
+            "To add it, add one entry to audit/reference/operations/."
         )
 
     def power(self, x: Any, y: Any) -> Any:

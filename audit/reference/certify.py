@@ -7,10 +7,6 @@ doubt are computed exactly instead.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
-from time import process_time
 
 import numpy as np
 from flint import arb
@@ -18,10 +14,12 @@ from numpy.typing import NDArray
 
 from audit.formats import Floats
 from audit.reference import balls, rational, taylor, terms
+from audit.reference.clock import Clock
 from audit.reference.convert import convert, upper_bounds
 from audit.reference.derivative import Column
 from audit.reference.enclosure import Enclosures, State
-from audit.reference.program import Builder, Program
+from audit.reference.plan import Plan
+from audit.reference.program import Program
 
 FIRST_PRECISION = 128
 LAST_PRECISION = 8192
@@ -29,51 +27,6 @@ LAST_PRECISION = 8192
 EXACT_PRECISION = 256
 
 Mask = NDArray[np.bool_]
-
-
-@dataclass
-class Clock:
-    """Seconds of processor time spent on each kind of work."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=process_time)
-
-    def start(self) -> None:
-        """Begin to count."""
-        self._since = process_time()
-
-    def lap(self, kind: str) -> None:
-        """Count what has passed since the last lap as this kind of work."""
-        now = process_time()
-        self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._since
-        self._since = now
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Columns of one batch that are computed together, and the one program that computes them."""
-
-    columns: tuple[Column, ...]
-
-    @cached_property
-    def program(self) -> Program:
-        """Every element of every column, then the function's own results."""
-        builder = Builder()
-        included = [builder.include(column.program) for column in self.columns]
-        counts = [column.count for column in self.columns]
-        elements = [node for nodes, count in zip(included, counts, strict=True) for node in nodes[:count]]
-        return builder.extract([*elements, *included[0][counts[0] :]])
-
-    @cached_property
-    def lanes(self) -> int:
-        """Number of elements of all columns."""
-        return sum(column.count for column in self.columns)
-
-    @cached_property
-    def ranges(self) -> list[range]:
-        """The lanes of each column."""
-        ends = np.cumsum([0, *(column.count for column in self.columns)]).tolist()
-        return [range(start, end) for start, end in pairwise(ends)]
 
 
 class Block:

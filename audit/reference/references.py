@@ -11,10 +11,12 @@ import numpy as np
 from audit.case import Batch
 from audit.errors import AuditError
 from audit.formats import Floats
-from audit.reference.certify import Block, Clock, Plan
+from audit.reference.certify import Block
+from audit.reference.clock import Clock
 from audit.reference.derivative import Column, columns
 from audit.reference.enclosure import Enclosures, State
 from audit.reference.mpmath_check import ELEMENTS, Opinion, sample
+from audit.reference.plan import Plan
 from audit.reference.store import Store, key
 
 # Numbers held as balls at a time: points of a block times nodes of its program.

@@ -39,7 +39,7 @@ _DIGEST_BYTES = 16
 def code_version() -> str:
     """A hash of the source of this package and of the version of FLINT's wrapper."""
     digest = hashlib.blake2b(flint.__version__.encode(), digest_size=_DIGEST_BYTES)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
