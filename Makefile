@@ -29,7 +29,7 @@ test: $(READY) compiler ## the audit's own tests
 	@$(BIN)/python -m pytest $(ARGS)
 
 bench: $(READY) compiler ## speed and memory, measured, never asserted
-	@$(BIN)/python -m pytest --benchmark-only -o python_files='bench_*.py' $(ARGS)
+	@$(BIN)/python -m pytest benchmarks --benchmark-only -o python_files='bench_*.py' $(ARGS)
 
 lint: $(READY) ## style and types
 	@$(BIN)/ruff check .

@@ -26,15 +26,15 @@ def compare(
     from audit.report.comparison_report import by_implementation
     from audit.report.comparison_report import compare as compare_sides
     from audit.report.sides import read_sides
+    from audit.rows import row_name
 
     status = 0
     for left, right in by_implementation(read_sides(before), read_sides(after)):
         found = compare_sides(left, right, intersect=intersect)
         say(*found.lines())
-        listed = found.to_json()["ids"] if ids or found.exit_status else {}
-        for kind, names in listed.items():
+        for kind, numbers in found.ids().items():
             if ids or kind == "newly_wrong":
-                say(*(f"{kind.replace('_', ' ')}: {name}" for name in names))
+                say(*(f"{kind.replace('_', ' ')}: {row_name(int(number))}" for number in numbers))
         status = max(status, found.exit_status)
     raise typer.Exit(status)
 
@@ -55,6 +55,7 @@ def verify(folder: Annotated[Path, typer.Argument(help="The folder of a finished
 
 
 def readme(
+    context: typer.Context,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit status 1 if a table is stale.")] = False,
 ) -> None:
     """Write the tables of README.md anew.
@@ -65,8 +66,10 @@ def readme(
     from audit.files import write
     from audit.report.readme import fill, stale
 
+    commands = getattr(context.find_root().command, "commands", {})
+    made = tables({name: command.help or "" for name, command in commands.items()}, REPORTS)
     path = ROOT / "README.md"
-    text, made = path.read_text(), tables(REPORTS)
+    text = path.read_text()
     if not check:
         write(path, fill(text, made))
         return

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import typer
 
 from audit.report.json_report import read_report
 from audit.report.markdown import ORIGINAL, counts_table
@@ -13,10 +11,11 @@ from audit.report.show import SENTENCES
 from audit.verdict import MISMATCHES
 
 
-def tables(reports: Path) -> dict[str, str]:
+def tables(commands: Mapping[str, str], reports: Path) -> dict[str, str]:
     """Every table by name.
 
     Args:
+        commands: what each command's help says, by the command's name.
         reports: folder of the committed reports.
 
     Raises:
@@ -24,7 +23,7 @@ def tables(reports: Path) -> dict[str, str]:
     """
     before, after = read_report(reports / "divide-before.json"), read_report(reports / "divide-after.json")
     return {
-        "commands": _commands(),
+        "commands": _commands(commands),
         "verdicts": _verdicts(),
         "implementations": _implementations(),
         "formats": _formats(before, after),
@@ -33,12 +32,9 @@ def tables(reports: Path) -> dict[str, str]:
     }
 
 
-def _commands() -> str:
-    from audit.cli import app
-
-    commands = typer.main.get_group(app).commands
-    lines = [((command.help or "").split("\n\n")[0].replace("\n", " "), name) for name, command in commands.items()]
-    return _table(["command", "what it does"], [[f"`gradaudit {name}`", text] for text, name in lines])
+def _commands(commands: Mapping[str, str]) -> str:
+    rows = [[f"`gradaudit {name}`", text.split("\n\n")[0].replace("\n", " ")] for name, text in commands.items()]
+    return _table(["command", "what it does"], rows)
 
 
 def _verdicts() -> str:

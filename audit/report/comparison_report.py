@@ -54,9 +54,13 @@ class Comparison:
         """1 when something is newly wrong, else 0."""
         return 1 if len(self.newly_wrong) else 0
 
+    def ids(self) -> dict[str, Ids]:
+        """The ids of each kind, by its name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _SCALARS}
+
     def to_json(self) -> dict[str, Any]:
-        """Counts, then the ids of each kind."""
-        kinds = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _SCALARS}
+        """Counts of all kinds, then the ids of each kind but `fixed`: what is not among them and was wrong is fixed."""
+        kinds = self.ids()
         return {
             "schema": "gradaudit/comparison/1",
             "before": self.before,
@@ -64,7 +68,7 @@ class Comparison:
             "complete": self.complete,
             "compared": self.compared,
             "counts": {name: len(ids) for name, ids in kinds.items()},
-            "ids": {name: [row_name(int(i)) for i in ids] for name, ids in kinds.items()},
+            "ids": {name: [row_name(int(i)) for i in ids] for name, ids in kinds.items() if name != "fixed"},
         }
 
     def lines(self) -> list[str]:

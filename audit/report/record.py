@@ -9,6 +9,8 @@ from decimal import ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from audit.formats import Format, lookup
 from audit.rows import Shape, read_shapes
 
@@ -88,7 +90,7 @@ def got(row: Mapping[str, Any]) -> Number | None:
     bits = [row["got"], row["got_imag"]][: fmt.parts]
     if any(b is None for b in bits):
         return None
-    return tuple(float(fmt.from_bits(b)) for b in bits)
+    return tuple(float(fmt.from_bits(np.uint64(b))) for b in bits)
 
 
 def right(row: Mapping[str, Any]) -> tuple[Enclosure, ...] | None:
@@ -108,7 +110,8 @@ def hexadecimal(number: Number, fmt: Format) -> str:
 
 
 def _split(named: Sequence[tuple[str, Shape]], bits: Sequence[int], fmt: Format) -> list[Input]:
-    values = [float(x) for x in fmt.from_bits(list(bits))] if bits else []
+    # The type is named: numpy makes floats of a list in which only some numbers need the 64th bit.
+    values = [float(x) for x in fmt.from_bits(np.array(bits, np.uint64))]
     taken, result = 0, []
     for name, shape in named:
         size = math.prod(shape) * fmt.parts

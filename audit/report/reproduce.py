@@ -33,7 +33,8 @@ def script(row: Mapping[str, Any], text: str, device: str = "cpu") -> str:
     head = f"lambda {', '.join(traced)}:" if traced else "lambda:"
     lines.append(f"f = {_wrapped(f'{head} {text}', row, traced)}")
     lines += _derivative(row, traced, names)
-    lines.append('print("got  ", *(x.hex() for x in ([got.real, got.imag] if isinstance(got, complex) else [got])))')
+    shown = "got.hex()" if lookup(row["format"]).parts == 1 else "got.real.hex(), got.imag.hex()"
+    lines.append(f'print("got  ", {shown})')
     lines.append(f'print("right", "{_right(row)}")')
     return "\n".join(lines) + "\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit.formats import lookup
+from audit.formats import Format, lookup
 from audit.report import record
-from audit.report.record import Input
+from audit.report.record import Input, Number
 from audit.report.reproduce import script
 from audit.rows import read_shapes, row_name
 from audit.verdict import MISMATCHES
@@ -92,7 +92,9 @@ def _whose(row: Mapping[str, Any]) -> str:
     if row["argument"] == "output":
         along = f" along {row['traced'].replace(',', ' and ')}" if row["mode"] == "jvp" else ""
     else:
-        along = f" for {row['argument'].replace(',', ' and ')}, traced: {row['traced'].replace(',', ' and ')}"
+        along = f" for {row['argument'].replace(',', ' and ')}"
+        if row["argument"] != row["traced"]:
+            along += f", traced together: {row['traced'].replace(',', ' and ')}"
     shapes, _ = read_shapes(row["shapes"])
     return along + (f", element {row['element']}" if any(shapes.values()) else "")
 
@@ -112,7 +114,7 @@ def _weight_labels(row: Mapping[str, Any], count: int) -> list[str]:
 def _numbers(x: Input, row: Mapping[str, Any]) -> str:
     fmt = lookup(row["format"])
     if x.shape == ():
-        return f"{record.hexadecimal(x.numbers[0], fmt)} = {_decimal(x.numbers[0])}"
+        return _both(x.numbers[0], fmt)
     listed = ", ".join(record.hexadecimal(number, fmt) for number in x.numbers)
     return f"[{listed}] of shape {x.shape}"
 
@@ -121,7 +123,7 @@ def _got(row: Mapping[str, Any]) -> str:
     got = record.got(row)
     if got is None:
         return "nothing"
-    return f"{record.hexadecimal(got, lookup(row['format']))} = {_decimal(got)}"
+    return _both(got, lookup(row["format"]))
 
 
 def _right(row: Mapping[str, Any]) -> list[str]:
@@ -145,8 +147,10 @@ def _bound(row: Mapping[str, Any]) -> str:
     return "" if row["witness_bound"] is None else f" ± {row['witness_bound']:.2g}"
 
 
-def _decimal(number: tuple[float, ...]) -> str:
-    return " + i ".join(f"{part:.17g}" for part in number)
+def _both(number: Number, fmt: Format) -> str:
+    """In hexadecimal and in decimal; infinities and NaN look the same in both."""
+    exact, decimal = record.hexadecimal(number, fmt), " + i ".join(f"{part:.17g}" for part in number)
+    return exact if exact == decimal else f"{exact} = {decimal}"
 
 
 def _field(name: str, text: str) -> str:
