@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from audit import modes
 from audit.case import Batch, Function, Implementation, Mode, Tolerance
-from audit.comparison import MISMATCH_CODES, Origin, Question, compare
+from audit.comparison import MISMATCH_CODES, Question, compare
 from audit.difference import Differences
 from audit.errors import AuditError
 from audit.families import power
 from audit.formats import Floats, Format, lookup
+from audit.identity import Origin
 from audit.reference import References
 from audit.report.show import show
 from audit.verdict import VERDICTS
@@ -173,7 +174,9 @@ def _points(
     count = len(arrays)
     directions = {"common scale": (1,) * count}
     if count > 1:
-        directions |= {f"scale of {function.arguments[i]}": tuple(int(i == j) for j in range(count)) for i in range(count)}
+        directions |= {
+            f"scale of {function.arguments[i]}": tuple(int(i == j) for j in range(count)) for i in range(count)
+        }
         directions["opposite scale"] = (1, *(-1,) * (count - 1))
     for group, signs in directions.items():
         shifts = np.array(signs)[:, None] * exponents

@@ -13,11 +13,11 @@ from audit import modes
 from audit.case import Batch, Implementation, Mode, Tolerance
 from audit.difference import Witness
 from audit.errors import Unavailable
-from audit.formats import Bits, Floats, Format
-from audit.identity import encodings, identify
+from audit.formats import Format
+from audit.identity import Origin
 from audit.reference import Answer, References
-from audit.reference.enclosure import Right, Rounded
-from audit.rows import SCHEMA, write_shapes
+from audit.reference.enclosure import Right
+from audit.table import Compared, tabulate
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
 
 Index = NDArray[np.intp]
@@ -25,25 +25,8 @@ Witnesses = Callable[[Answer, Index], Witness]
 
 MISMATCH_CODES = np.array([verdict in MISMATCHES for verdict in VERDICTS])
 
-
-@dataclass(frozen=True)
-class Origin:
-    """Where rows come from.
-
-    Args:
-        series: name of the named series, or ``"families"``.
-        version: version of the series.
-        case: name of the case.
-    """
-
-    series: str
-    version: str
-    case: str
-
-    @property
-    def text(self) -> str:
-        """What enters the ids of the rows."""
-        return f"{self.series} {self.version} {self.case}"
+# In a scale family so many mismatches of a batch get a central difference; in a named series every row does.
+WITNESSED_MISMATCHES = 32
 
 
 @dataclass(frozen=True)
@@ -124,51 +107,16 @@ def _table(
         nothing = np.full(rows, np.nan)
         judged = Judgement(np.full(rows, CODE[failure or Verdict.NOT_RUN]), nothing, nothing, nothing)
     mismatch = MISMATCH_CODES[judged.verdict]
-    witness = _witness(question, answer, mismatch)
     forward_wrong = np.zeros(rows, bool)
     if references is not None and mismatch.any():
         forward_wrong = _forward_wrong(batch, implementation, references, mismatch, elements)
-    primals, weights = encodings(batch)
-    traced = ",".join(batch.function.arguments[i] for i in batch.mode.traced)
-    coded = {
-        "series": question.origin.series,
-        "case": question.origin.case,
-        "group": batch.group,
-        "function": batch.function.name,
-        "implementation": implementation.name,
-        "format": fmt.name,
-        "mode": batch.mode.kind,
-        "traced": traced,
-        "argument": answer.argument,
-        "layout": batch.layout,
-        "wrap": batch.wrap,
-    }
-    columns = {name: _constant(text, rows) for name, text in coded.items()}
-    columns |= {
-        "id": pa.array(identify(batch, question.origin.text, answer.argument, elements)),
-        "point": pa.array(np.repeat(np.arange(batch.points, dtype=np.int32), elements)),
-        "element": pa.array(np.tile(np.arange(elements, dtype=np.int32), batch.points)),
-        "shapes": _constant(_shapes(batch), rows),
-        "primals": _lists(primals, elements),
-        "weights": _lists(weights, elements),
-        "got": _got(got.real if got else None, fmt, rows),
-        "got_imag": _got(got.imag if got else None, fmt, rows),
-        **_right_columns(right, "", rows),
-        **_right_columns(right_imag, "_imag", rows),
-        "error": _nullable(judged.error),
-        "tolerance": _nullable(judged.tolerance),
-        "allowance": _nullable(judged.allowance),
-        "verdict": pa.DictionaryArray.from_arrays(
-            pa.array(judged.verdict.astype(np.int16)), pa.array([str(v) for v in VERDICTS])
-        ),
-        "absolute_mismatch": _absolute(got, right, right_imag, batch, rows),
-        "forward_wrong": pa.array(forward_wrong),
-        "convention": pa.array(np.zeros(rows, bool)),
-        "witness": _nullable(witness.value),
-        "witness_bound": _nullable(witness.bound),
-        "message": _constant(message or None, rows),
-    }
-    return pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
+    witness = _witness(question, answer, mismatch)
+    named = (implementation.name, answer.argument)
+    return tabulate(
+        Compared(
+            batch, question.origin, *named, elements, got, right, right_imag, judged, witness, forward_wrong, message
+        )
+    )
 
 
 def _judge(got: modes.Got, right: Right, right_imag: Right | None, fmt: Format, tolerance: Tolerance) -> Judgement:
@@ -187,9 +135,6 @@ def _judge(got: modes.Got, right: Right, right_imag: Right | None, fmt: Format, 
         np.where(second, imag.tolerance, real.tolerance),
         np.where(second, imag.allowance, real.allowance),
     )
-
-
-WITNESSED_MISMATCHES = 32
 
 
 def _witness(question: Question, answer: Answer, mismatch: NDArray[np.bool_]) -> Witness:
@@ -226,57 +171,3 @@ def _forward_wrong(
     judged = _judge(got[0], right, imag, batch.format, batch.tolerance)
     wrong[bad_points] = MISMATCH_CODES[judged.verdict].reshape(len(bad_points), -1).any(axis=1)
     return np.repeat(wrong, elements)
-
-
-def _absolute(got: modes.Got | None, right: Right, right_imag: Right | None, batch: Batch, rows: int) -> pa.Array:
-    """The original report's test, for the named series: ``abs(got - right) > t + t * abs(right)``."""
-    if batch.tolerance.relative is None or got is None:
-        return pa.nulls(rows, pa.bool_())
-    t = batch.tolerance.relative[batch.format.name]
-    pairs = [(got.real.reshape(-1), right)]
-    if right_imag is not None and got.imag is not None:
-        pairs.append((got.imag.reshape(-1), right_imag))
-    mismatch, known = np.zeros(rows, bool), np.ones(rows, bool)
-    for numbers, due in pairs:
-        with np.errstate(invalid="ignore"):
-            mismatch |= ~(np.abs(numbers - due.value) <= t + t * np.abs(due.value))
-        known &= due.where <= Rounded.UNDERFLOWS
-    return pa.array(mismatch, mask=~known)
-
-
-def _shapes(batch: Batch) -> str:
-    arguments = {name: primal.shape[1:] for name, primal in zip(batch.function.arguments, batch.primals, strict=True)}
-    return write_shapes(arguments, [weight.shape[1:] for weight in batch.weights])
-
-
-def _constant(text: str | None, rows: int) -> pa.Array:
-    if text is None:
-        return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int16()), pa.array([], pa.string()))
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int16)), pa.array([text]))
-
-
-def _lists(table: Bits, elements: int) -> pa.Array:
-    wide = np.repeat(table, elements, axis=0)
-    offsets = np.arange(len(wide) + 1, dtype=np.int32) * table.shape[1]
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(wide.reshape(-1)))
-
-
-def _got(numbers: Floats | None, fmt: Format, rows: int) -> pa.Array:
-    if numbers is None:
-        return pa.nulls(rows, pa.uint64())
-    return pa.array(fmt.to_bits(numbers.reshape(-1)))
-
-
-def _right_columns(right: Right | None, suffix: str, rows: int) -> dict[str, pa.Array]:
-    names = [f"right{suffix}", f"residual{suffix}", f"radius{suffix}"]
-    if right is None:
-        return {name: pa.nulls(rows, pa.float64()) for name in names}
-    unknown = right.where >= Rounded.UNDEFINED
-    return {
-        name: pa.array(numbers, mask=unknown)
-        for name, numbers in zip(names, (right.value, right.residual, right.radius), strict=True)
-    }
-
-
-def _nullable(numbers: Floats) -> pa.Array:
-    return pa.array(numbers, mask=np.isnan(numbers))

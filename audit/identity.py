@@ -7,11 +7,32 @@ point's encodings and the element are mixed in by the SplitMix64 finaliser (Stee
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 
 from audit.case import Batch
 from audit.formats import Bits
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows come from.
+
+    Args:
+        series: name of the named series, or ``"families"``.
+        version: version of the series.
+        case: name of the case.
+    """
+
+    series: str
+    version: str
+    case: str
+
+    @property
+    def text(self) -> str:
+        """What enters the ids of the rows."""
+        return f"{self.series} {self.version} {self.case}"
 
 
 def encodings(batch: Batch) -> tuple[Bits, Bits]:
@@ -29,17 +50,17 @@ def encodings(batch: Batch) -> tuple[Bits, Bits]:
     return flat(batch.primals), flat(batch.weights)
 
 
-def identify(batch: Batch, origin: str, argument: str, elements: int) -> Bits:
+def identify(batch: Batch, origin: Origin, argument: str, elements: int) -> Bits:
     """Ids of the rows of one argument of a batch, uint64 ``[points * elements]``, point-major.
 
     Args:
-        origin: series name, version and case.
+        origin: where the batch comes from.
         argument: whose derivative it is.
         elements: number of elements a point.
     """
     mode = batch.mode
     traced = ",".join(str(i) for i in mode.traced)
-    parts = (origin, batch.group, batch.function.name, batch.format.name, mode.kind, traced, argument)
+    parts = (origin.text, batch.group, batch.function.name, batch.format.name, mode.kind, traced, argument)
     text = "\x1f".join((*parts, batch.layout, batch.wrap))
     seed = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
     state = np.full(batch.points, seed)

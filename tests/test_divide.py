@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.case import Implementation
-from audit.comparison import Origin, Question, compare
+from audit.comparison import Question, compare
 from audit.families import Family
 from audit.formats import REAL_FORMATS, Format, lookup
+from audit.identity import Origin
 from audit.patches.implementations import IMPLEMENTATIONS
 from audit.reference import References
 from audit.report.show import show

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from audit.case import Batch, Case, Implementation
-from audit.comparison import Origin
 from audit.errors import AuditError, UnknownName
 from audit.formats import Format, lookup
+from audit.identity import Origin
 from audit.patches.implementations import IMPLEMENTATIONS
 from audit.registry import Broken, find_cases
 from audit.run.keyword import matcher
