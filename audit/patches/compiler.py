@@ -18,8 +18,7 @@ from audit.errors import Unavailable
 
 NATIVE = Path(__file__).parent / "native"
 
-# -isystem: warnings in MLX's own headers are nobody's business here.
-_FLAGS = ("-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_FLAGS = ("-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def _compile(compiler: Compiler, mlx: Mlx, source: Path, output: Path) -> None:
     result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
     if result.returncode != 0:
         lines = result.stderr.splitlines()
-        told = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+        told = next((line for line in lines if "error: " in line), lines[0] if lines else "no message")
         name = Path(compiler.command[0]).name
         raise Unavailable(f"{name} could not compile {source.name} against MLX {mlx.version}: {told.strip()}")
 
