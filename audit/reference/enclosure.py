@@ -1,7 +1,7 @@
 """Enclosures: right values with a proven bound, independent of any format, and their rounding to one.
 
 An enclosure says that the right value lies in ``(head + tail +- radius) * 2**exponent``. Head and tail are two
-float64 numbers with ``abs(tail) <= ulp(head) / 2``, so about 106 bits are kept, and the exponent is apart, so that
+float64 numbers, the head the one nearest to their sum, so about 106 bits are kept, and the exponent is apart, so that
 values far outside float64's range are kept as well. One set of enclosures serves every format.
 """
 
@@ -72,25 +72,28 @@ class Enclosures:
         """Round to a format: the nearest number, what is left over, and the radius, in ulps of the format."""
         magnitude = np.frexp(self.head)[1].astype(np.int64) - 1 + self.exponent
         known = self.state == State.KNOWN
-        unit = np.maximum(magnitude - fmt.precision + 1, fmt.esub)
+        unit = np.where(self.head == 0, fmt.esub, np.maximum(magnitude - fmt.precision + 1, fmt.esub))
         shift = np.clip(self.exponent - unit, -2200, 2200)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             scaled = np.ldexp(self.head, shift)
             units = np.rint(scaled)
-            residual = (scaled - units) + np.ldexp(self.tail, shift)
-            radius = np.nextafter(np.ldexp(self.radius, shift), np.inf)
-            radius = np.where(self.radius == 0, 0.0, radius)
-            # A tail can push the head over the middle between two numbers: |residual| stays at most 1/2.
-            step = np.where(residual > 0.5, 1.0, np.where(residual < -0.5, -1.0, 0.0))
+            residual, lost = _two_sum(scaled - units, np.ldexp(self.tail, shift))
+            radius = np.nextafter(np.ldexp(self.radius, shift) + np.abs(lost), np.inf)
+            radius = np.where((self.radius == 0) & (lost == 0), 0.0, radius)
+            # A tail can push the head over the middle between two numbers, or to it: |residual| stays at most 1/2.
+            beyond = np.sign(residual) * lost
+            odd = np.remainder(units, 2) == 1
+            over = (np.abs(residual) > 0.5) | (np.abs(residual) == 0.5) & ((beyond > 0) | (beyond == 0) & odd)
+            step = np.where(over, np.sign(residual), 0.0)
             units, residual = units + step, residual - step
             value = np.ldexp(units, unit)
             # Rounded up to a power of two, the value lies where the spacing is twice as wide.
             coarser = np.where(np.abs(units) == 2.0**fmt.precision, 0.5, 1.0)
             residual, radius = residual * coarser, radius * coarser
+            holds_zero = np.abs(self.head + self.tail) <= self.radius
         overflows = np.abs(value) > fmt.largest
         exact_zero = (self.head == 0) & (self.tail == 0)
         # An enclosure inside half the smallest subnormal that contains zero is a right value of zero.
-        holds_zero = np.abs(self.head + self.tail) <= self.radius
         zero = exact_zero & (radius <= 0.5) | (holds_zero & (np.abs(residual) + radius < 0.5) & (units == 0))
         undecided = exact_zero & (radius > 0.5)
         underflows = (units == 0) & ~zero
@@ -109,6 +112,13 @@ class Enclosures:
             where=where,
             terms=np.where(np.isinf(terms), np.finfo(np.float64).max, terms),
         )
+
+
+def _two_sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The rounded sum and what rounding took from it, exactly (Knuth, TAOCP 2, 4.2.2)."""
+    total = x + y
+    shifted = total - x
+    return total, (x - (total - shifted)) + (y - shifted)
 
 
 @dataclass(frozen=True)
