@@ -16,7 +16,7 @@ from audit.cli import app
 from audit.commands import options, reporting, running
 from audit.errors import AuditError
 from audit.report.folder import Remarks, write_reports
-from audit.report.json_report import Series
+from audit.report.json_report import Series, read_report
 from audit.run import execute as real_execute
 from audit.run import job
 from audit.store import Store
@@ -75,6 +75,16 @@ def test_a_run_of_stock_alone(tmp_path: Path) -> None:
     }
     assert status in (0, 1)
     assert call("verify", str(tmp_path / "run"))[0] == 0
+
+
+def test_two_runs_differ_in_nothing_but_the_environment(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        call("run", *SMALL, "--seed", "3", "--output", str(tmp_path / name))
+    first, second = (read_report(tmp_path / name / "before.json") for name in ("first", "second"))
+    assert list(first) == list(second)
+    assert {**first, "environment": None} == {**second, "environment": None}
+    same = ("rows.parquet", "plan.json")
+    assert all((tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes() for name in same)
 
 
 def test_a_rule_without_mismatch_gives_status_0(tmp_path: Path) -> None:
@@ -140,6 +150,11 @@ def test_ctrl_c_keeps_what_is_finished_and_resuming_ends_it(tmp_path: Path, monk
     assert status == 0
     assert text.count(": done before") == 1
     assert call("verify", folder)[0] == 0
+
+
+def test_a_part_of_the_series_is_not_accepted(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="Only a whole run can be accepted"):
+        call("audit", *SMALL, "--accept", "--output", str(tmp_path / "run"))
 
 
 def test_an_absent_device_is_not_run(tmp_path: Path) -> None:

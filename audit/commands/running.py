@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from audit.run.folders import Request
     from audit.run.job import Done
 
+# Notes beyond these are left to the summary, so that what was found is not scrolled away.
+NOTES = 8
+
 Accept = Annotated[
     bool, typer.Option("--accept", help="Write what is found over the committed reports/divide-before.json and -after.")
 ]
@@ -117,7 +120,9 @@ def _perform(
     except Stopped as stopped:
         say(str(stopped))
         raise typer.Exit(130) from None
-    say(*(f"note: {note}" for note in done.notes))
+    say(*(f"note: {note}" for note in done.notes[:NOTES]))
+    if len(done.notes) > NOTES:
+        say(f"note: {len(done.notes) - NOTES} more notes are in {near(folder)}/summary.md.")
     for judged in done.judged:
         say(*_told(judged, done))
     say(f"{near(folder)}/summary.md")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from audit.report.counts import of_implementation
+from audit.report.counts import of_implementation, split_series
 from audit.report.json_report import read_report
 from audit.rows import row_name
 
@@ -67,8 +67,8 @@ def _judge(name: str, report: Mapping[str, Any], rows: pa.Table, baseline: froze
     # "mlx:compiled" and "mlx:vmapped" are stock MLX asked in another way.
     rule = name.partition(":")[0]
     failing = [row["id"] for row in report["rows"]]
-    planned = {row_name(i) for i in of_implementation(rows, name)["id"].to_pylist()} if rule == "mlx" else set()
-    due = baseline & planned
+    named, _ = split_series(of_implementation(rows, name))
+    due = baseline & {row_name(i) for i in named["id"].to_pylist()} if rule == "mlx" else frozenset()
     families = report["families"]["totals"]["mismatches"]
     return Judged(
         implementation=name,

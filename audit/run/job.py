@@ -113,8 +113,8 @@ def accept(done: Done, request: Request, baselines: Path, name: str) -> list[Pat
         AuditError: the plan left something of the series out, or a report cannot be written.
     """
     selection = request.plan.selection
-    if selection.keyword or selection.formats:
-        raise AuditError("Only a run of the whole series can be accepted: leave out -k and --format.")
+    if selection.keyword or selection.formats or selection.size != "default":
+        raise AuditError("Only a whole run can be accepted: leave out -k, --format, --quick and --nightly.")
     written = []
     for kind in ("before", "after"):
         source = done.folder / f"{kind}.json"
