@@ -19,7 +19,7 @@ def divide(a: Any, b: Any, /, *, stream: mx.Stream | mx.Device | None = None) ->
     """Quotient a / b as `mx.divide` gives it, bit for bit, with derivatives that are right at every scale and order.
 
     Args:
-        a, b: arrays or scalars of any shapes that broadcast. Integers and booleans become floating-point as in
+        a, b: arrays of shapes that broadcast, or Python numbers. Integers and booleans become floating-point as in
             `mx.divide`. Complex operands keep MLX's own rule.
         stream: where to compute; MLX's default stream if None.
     """
