@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis.errors import InvalidArgument
 
 # No deadline in any profile: whether a test passes must not depend on how busy the machine is.
-settings.register_profile("fast", max_examples=25, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("fast", max_examples=10, deadline=None)
+settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile(
-    "nightly", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "nightly", max_examples=2_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "fast")
 

@@ -160,8 +160,8 @@ class ScaleFamily(Protocol):
         """Points drawn from the same axes."""
         ...
 
-    def strategy(self, fmt: Format) -> Any:
-        """A Hypothesis strategy of batches of one point."""
+    def strategy(self, fmt: Format, points: int = 1) -> Any:
+        """A Hypothesis strategy of lists of batches, of at most so many points."""
         ...
 
 

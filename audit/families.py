@@ -162,14 +162,20 @@ class Family:
         columns = [axis.sample(fmt, rng, points) for axis in self.axes.values()]
         yield from self._batches(fmt, np.stack(columns, axis=1))
 
-    def strategy(self, fmt: Format) -> SearchStrategy[list[Batch]]:
-        """One point from the same axes, as a list of batches of one point."""
+    def strategy(self, fmt: Format, points: int = 1) -> SearchStrategy[list[Batch]]:
+        """Points from the same axes, as a list of batches; shrinks to one point, and that to the simplest.
+
+        Args:
+            fmt: the format.
+            points: at most so many, since a batch of many points costs little more than one of a single point.
+        """
         from hypothesis import strategies as st
 
-        def single(drawn: tuple[float, ...]) -> list[Batch]:
-            return list(self._batches(fmt, np.array([drawn])))
+        def batches(drawn: list[tuple[float, ...]]) -> list[Batch]:
+            return list(self._batches(fmt, np.array(drawn)))
 
-        return st.tuples(*(axis.strategy(fmt) for axis in self.axes.values())).map(single)
+        one = st.tuples(*(axis.strategy(fmt) for axis in self.axes.values()))
+        return st.lists(one, min_size=1, max_size=points).map(batches)
 
     def _batches(self, fmt: Format, table: Floats) -> Iterator[Batch]:
         columns = {name: table[:, index] for index, name in enumerate(self.axes)}
