@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -143,6 +143,16 @@ class Batch:
         """Number of points."""
         return len(self.primals[0])
 
+    def distinct(self) -> Batch:
+        """The batch without points that repeat an earlier one, bit for bit, in the order of their first occurrence."""
+        whole = [np.ascontiguousarray(array).reshape(self.points, -1) for array in (*self.primals, *self.weights)]
+        table = np.concatenate([part.view(np.float64) for part in whole], axis=1).view(np.uint64)
+        _, first = np.unique(table, axis=0, return_index=True)
+        if len(first) == self.points:
+            return self
+        kept = np.sort(first)
+        return replace(self, primals=tuple(p[kept] for p in self.primals), weights=tuple(w[kept] for w in self.weights))
+
 
 class ScaleFamily(Protocol):
     """Points over the whole exponent range of a format; `audit.families.Family` is one."""
@@ -156,8 +166,8 @@ class ScaleFamily(Protocol):
         """The fixed grid; scale multiplies its density."""
         ...
 
-    def random(self, fmt: Format, points: int, seed: int) -> Iterator[Batch]:
-        """Points drawn from the same axes."""
+    def batches(self, fmt: Format, scale: float, points: int, seed: int) -> Iterator[Batch]:
+        """The grid and so many points drawn from the same axes, each point once."""
         ...
 
     def strategy(self, fmt: Format, points: int = 1) -> Any:

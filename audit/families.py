@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -136,7 +136,7 @@ class Family:
 
     name: str
     axes: Mapping[str, Axis]
-    build: Callable[[Format, Columns], Sequence[Batch]]
+    build: Callable[[Format, Columns], Iterable[Batch]]
     density: int | None = None
     random_share: float = 1.0
 
@@ -147,20 +147,15 @@ class Family:
             fmt: the format.
             scale: multiplies the density; 0.25 for a quick run, infinite for every exponent.
         """
-        points = None
-        if self.density is not None and math.isfinite(scale):
-            points = max(int(self.density * scale), 3)
-        elif scale < 1:
-            points = 24
-        columns = [axis.grid(fmt, points) for axis in self.axes.values()]
-        yield from self._batches(fmt, np.array(list(itertools.product(*columns))))
+        yield from self._batches(fmt, self._grid(fmt, scale))
 
     def random(self, fmt: Format, points: int, seed: int) -> Iterator[Batch]:
         """Points drawn evenly from the axes by a generator that depends on seed, family and format only."""
-        points = round(points * self.random_share)
-        rng = np.random.default_rng([seed, zlib.crc32(f"{self.name} {fmt.name}".encode())])
-        columns = [axis.sample(fmt, rng, points) for axis in self.axes.values()]
-        yield from self._batches(fmt, np.stack(columns, axis=1))
+        yield from self._batches(fmt, self._random(fmt, points, seed))
+
+    def batches(self, fmt: Format, scale: float, points: int, seed: int) -> Iterator[Batch]:
+        """The points of the grid and the random ones together, each once."""
+        yield from self._batches(fmt, np.concatenate([self._grid(fmt, scale), self._random(fmt, points, seed)]))
 
     def strategy(self, fmt: Format, points: int = 1) -> SearchStrategy[list[Batch]]:
         """Points from the same axes, as a list of batches; shrinks to one point, and that to the simplest.
@@ -177,13 +172,27 @@ class Family:
         one = st.tuples(*(axis.strategy(fmt) for axis in self.axes.values()))
         return st.lists(one, min_size=1, max_size=points).map(batches)
 
+    def _grid(self, fmt: Format, scale: float) -> Floats:
+        points = None
+        if self.density is not None and math.isfinite(scale):
+            points = max(int(self.density * scale), 3)
+        elif scale < 1:
+            points = 24
+        columns = [axis.grid(fmt, points) for axis in self.axes.values()]
+        return np.array(list(itertools.product(*columns)))
+
+    def _random(self, fmt: Format, points: int, seed: int) -> Floats:
+        points = round(points * self.random_share)
+        rng = np.random.default_rng([seed, zlib.crc32(f"{self.name} {fmt.name}".encode())])
+        return np.stack([axis.sample(fmt, rng, points) for axis in self.axes.values()], axis=1)
+
     def _batches(self, fmt: Format, table: Floats) -> Iterator[Batch]:
         columns = {name: table[:, index] for index, name in enumerate(self.axes)}
         for batch in self.build(fmt, columns):
             if batch.group != self.name:
                 raise AuditError(f"Family {self.name!r} built a batch of the group {batch.group!r}.")
             if batch.points:
-                yield batch
+                yield batch.distinct()
 
 
 def power(exponent: Any) -> Floats:

@@ -75,9 +75,20 @@ class Shard:
     def batches(self) -> Iterator[Batch]:
         """The shard's batches whose names match the selection's keywords, in order."""
         matches = matcher(self.selection.keyword)
-        for batch in self._all_batches():
-            if matches(f"{self.origin.series} {self.case.name} {self.case.operation} {batch.group} {self.format_name}"):
-                yield batch
+        if self.named:
+            yield from (batch for batch in self._all_batches() if matches(self._name(batch.group)))
+        elif matches(self._name(self.part)):
+            yield from self._all_batches()
+
+    @property
+    def selected(self) -> bool:
+        """Whether anything of it matches the selection's keywords."""
+        if self.named:
+            return next(self.batches(), None) is not None
+        return matcher(self.selection.keyword)(self._name(self.part))
+
+    def _name(self, group: str) -> str:
+        return f"{self.origin.series} {self.case.name} {self.case.operation} {group} {self.format_name}"
 
     def _all_batches(self) -> Iterator[Batch]:
         fmt = lookup(self.format_name)
@@ -86,10 +97,8 @@ class Shard:
                 yield from self.case.series(fmt)
             return
         family = next(family for family in self.case.families if family.name == self.part)
-        yield from family.grid(fmt, DENSITY[self.selection.size])
-        points = RANDOM_POINTS[self.selection.size]
-        if points:
-            yield from family.random(fmt, points, self.selection.seed)
+        size = self.selection.size
+        yield from family.batches(fmt, DENSITY[size], RANDOM_POINTS[size], self.selection.seed)
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ def plan(selection: Selection) -> Plan:
         for fmt in case.formats
         if not wanted or fmt.name in wanted
         for shard in _shards(case, fmt, selection)
-        if next(shard.batches(), None) is not None
+        if shard.selected
     ]
     if not shards and not broken:
         raise AuditError(
