@@ -14,8 +14,11 @@ from audit.report.environment import mlx_library
 from audit.report.json_report import Series, json_report
 from audit.report.manifest import write_manifest
 from audit.report.markdown import ProbeRow, summary
+from audit.report.range_plot import plot_range
 from audit.report.sides import from_rows
 from audit.store import Store
+
+PICTURE = "range.svg"
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,14 @@ def write_reports(store: Store, series: Series, before: str, after: str | None, 
     if after:
         comparison = compare(from_rows(rows, before, "before"), from_rows(rows, after, "after"))
         write_json(store.folder / "comparison.json", comparison.to_json())
+    pictured = plot_range(rows, [name for name in (before, after) if name], store.folder / PICTURE)
     text = summary(
         reports[before],
         reports[after] if after else None,
         comparison=comparison.lines() if comparison else (),
         probe=remarks.probe,
         notes=remarks.notes,
+        picture=PICTURE if pictured else "",
     )
     write(store.folder / "summary.md", text)
     write_manifest(store.folder, mlx_library(), remarks.patches)

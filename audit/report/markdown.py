@@ -38,6 +38,7 @@ def summary(
     comparison: Sequence[str] = (),
     probe: Sequence[ProbeRow] = (),
     notes: Sequence[str] = (),
+    picture: str = "",
 ) -> str:
     """The summary of a run.
 
@@ -46,6 +47,7 @@ def summary(
         comparison: their comparison in lines.
         probe: rows of the probe table.
         notes: what was skipped, and what else the reader must know, a sentence each.
+        picture: path of the picture of the exponent range, beside the summary; empty if there is none.
     """
     template = _environment().get_template("summary.md.j2")
     return template.render(
@@ -56,6 +58,7 @@ def summary(
         comparison=comparison,
         probe=probe,
         notes=notes,
+        picture=picture,
         table=counts_table,
         count=_count,
     )

@@ -12,7 +12,7 @@ from audit.patches.compiler import cache_folder
 from audit.patches.implementations import PATCHES
 from audit.reference import References
 from audit.report.environment import environment
-from audit.report.folder import Remarks, Reports, write_reports
+from audit.report.folder import PICTURE, Remarks, Reports, write_reports
 from audit.report.json_report import Series
 from audit.report.markdown import ProbeRow
 from audit.run.execute import Progress, execute
@@ -116,10 +116,10 @@ def accept(done: Done, request: Request, baselines: Path, name: str) -> list[Pat
     if selection.keyword or selection.formats or selection.size != "default":
         raise AuditError("Only a whole run can be accepted: leave out -k, --format, --quick and --nightly.")
     written = []
-    for kind in ("before", "after"):
-        source = done.folder / f"{kind}.json"
+    for file in ("before.json", "after.json", PICTURE):
+        source = done.folder / file
         if source.exists():
-            target = baselines / f"{name}-{kind}.json"
+            target = baselines / f"{name}-{file}"
             write(target, source.read_bytes())
             written.append(target)
     return written
