@@ -1,0 +1,1 @@
+"""Derivative rules planted on purpose: wrong ones that must be caught, and right ones that must not be."""
