@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -139,6 +140,14 @@ def test_the_stream_of_the_operation_is_used(m: Any) -> None:
     assert mx.grad(lambda b: m.divide(double, b, stream=other))(double).item() == -(2.0**80)
 
 
+def test_tangents_of_another_format_are_taken_as_stock_takes_them(m: Any) -> None:
+    a, b, tangent = mx.array(3.0, mx.float16), mx.array(2.0, mx.float16), mx.array(1.0)
+    for function in (m.divide, mx.grad(m.divide, argnums=1)):
+        got = mx.jvp(function, [a, b], [tangent, tangent])[1][0]
+        assert got.dtype == mx.float32
+        assert got.item() == (-0.25 if function is m.divide else 0.5)
+
+
 def test_one_argument_divided_by_itself(m: Any) -> None:
     x = mx.array([2.0**-80, 3.0, -(2.0**90)])
     assert mx.grad(lambda x: m.divide(x, x).sum())(x).tolist() == [0.0, 0.0, 0.0]
@@ -155,6 +164,22 @@ def test_compiled_as_a_whole() -> None:
 
         tangents = [a * 1.25, b * 1.25 + mx.abs(b) * 2.0**-22]
         assert mx.array_equal(mx.compile(jvp)(a, b, *tangents), jvp(a, b, *tangents)).item()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_what_mlx_cannot_do_with_the_rule_is_an_error_and_not_a_wrong_number(name: str, tmp_path: Path) -> None:
+    with rule(name) as m:
+        gradient = mx.grad(lambda b: m.divide(A, b).sum())
+        with pytest.raises(ValueError, match="cannot infer output shapes"):
+            mx.compile(gradient, shapeless=True)(B)
+        with pytest.raises(ValueError, match="Unable to serialize"):
+            mx.export_function(str(tmp_path / "gradient.mlxfn"), gradient, B)
+        forward = mx.compile(lambda b: m.divide(A, b), shapeless=True)
+        if name == "python":
+            with pytest.raises(ValueError, match="cannot infer output shapes"):
+                forward(B)
+        else:
+            assert mx.array_equal(forward(B), mx.divide(A, B)).item()
 
 
 QUOTIENT = Function("quotient", ("a", "b"), lambda m, a, b: m.divide(a, b), "a / b")

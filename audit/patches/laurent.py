@@ -5,6 +5,9 @@ the cotangents and tangents it was asked with: d(a/b) = da/b - a db/b**2, and so
 differentiation, so one rule serves all orders. It is evaluated with unbounded exponents (`audit.patches.unbounded`), so
 no square of a denominator overflows, no term does that another one cancels, and terms that cancel leave no rounding
 errors (`audit.patches.paired`).
+
+Its price is that MLX can neither export such a derivative nor compile it without shapes (``shapeless=True``): the
+primitives behind `custom_function` and `view` can do neither.
 """
 
 from __future__ import annotations
@@ -71,7 +74,8 @@ def laurent(
     """The polynomial at its variables, with vjp, jvp and vmap that are such polynomials again.
 
     Args:
-        variables: real floating-point arrays of one dtype and shape.
+        variables: real floating-point arrays of one shape. The result is in the widest of their formats, since MLX
+            takes tangents of another format than their primals.
         terms: their powers are in the order of the variables.
         divide: used where the polynomial is a plain quotient x/y; it carries the same rule.
         stream: where to compute; MLX's default stream if None.
@@ -79,7 +83,9 @@ def laurent(
     used = [i for i in range(len(variables)) if any(term.powers[i] for term in terms)]
     if not used:
         return mx.zeros_like(variables[0])
-    variables = [variables[i] for i in used]
+    with on(stream):
+        dtype = mx.result_type(*variables)
+        variables = [variables[i].astype(dtype) for i in used]
     terms = [Term(term.coefficient, tuple(term.powers[i] for i in used)) for term in terms]
     # One correctly rounded division instead of a scaled one that rounds twice where the result is subnormal.
     if len(terms) == 1 and terms[0].coefficient == 1 and sorted(terms[0].powers) == [-1, 1]:

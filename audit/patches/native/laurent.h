@@ -187,8 +187,17 @@ mx::array with_rule(const Arrays& variables, const Terms& terms, mx::StreamOrDev
   return mx::custom_function(value, vjp, jvp, vmap)(variables)[0];
 }
 
-// The polynomial at real floating-point variables of one shape.
-mx::array laurent(const Arrays& variables, const Terms& terms, mx::StreamOrDevice s) {
+// The polynomial at real floating-point variables of one shape, in the widest of their formats.
+mx::array laurent(const Arrays& given, const Terms& terms, mx::StreamOrDevice s) {
+  // MLX takes tangents of another format than their primals.
+  auto type = given[0].dtype();
+  for (const auto& variable : given) {
+    type = mx::promote_types(type, variable.dtype());
+  }
+  Arrays variables;
+  for (const auto& variable : given) {
+    variables.push_back(mx::astype(variable, type, s));
+  }
   Arrays used;
   Terms reduced;
   for (const auto& term : terms) {
