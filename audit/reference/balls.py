@@ -89,7 +89,7 @@ def constant(value: Fraction) -> arb:
 
 BALLS = Dialect(
     name="balls",
-    helpers={
+    scope={
         "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
         "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi,
     },

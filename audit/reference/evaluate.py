@@ -33,14 +33,14 @@ class Dialect:
 
     Args:
         name: for messages and for telling dialects apart.
-        helpers: names that the expressions use.
+        scope: names that the expressions use.
         constant: an exact constant as such a number, at the precision of the moment.
         failed: what a result is where an operation has no value.
         failures: exceptions that mean so.
     """
 
     name: str
-    helpers: Mapping[str, Any]
+    scope: Mapping[str, Any]
     constant: Callable[[Fraction], Any]
     failed: Any
     failures: tuple[type[Exception], ...]
@@ -143,7 +143,7 @@ def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Ca
             f"    return [{results}]",
         ]
     )
-    scope = {**dialect.helpers, "failures": dialect.failures, "failed": dialect.failed}
+    scope = {**dialect.scope, "failures": dialect.failures, "failed": dialect.failed}
     exec(compile(source, f"<program on {dialect.name}>", "exec"), scope)  # noqa: S102  # source is made right here
     return scope["run"]
 
@@ -185,4 +185,4 @@ def operator(dialect: Dialect, expression: str, arity: int, parameter: Any) -> C
     """An expression of one operation as a function of its operands."""
     names = [f"x{place}" for place in range(arity)]
     source = f"lambda {', '.join(names)}: {expression.format(*names, n=f'({parameter})')}"
-    return eval(source, dict(dialect.helpers))  # noqa: S307  # the expression is an entry of the table of operations
+    return eval(source, dict(dialect.scope))  # noqa: S307  # the expression is an entry of the table of operations

@@ -32,6 +32,9 @@ LARGEST_PRECISION = 16384
 
 Shift = dict[str, Any]
 
+# Of our own, since the precision of mpmath's global one is anybody's; making one takes longer than an opinion.
+_CONTEXT: Any = MPContext()
+
 
 class Opinion:
     """One point of a batch, seen by mpmath.
@@ -43,7 +46,7 @@ class Opinion:
     """
 
     def __init__(self, batch: Batch, meaning: Meaning, point: int) -> None:
-        self._mp: Any = MPContext()
+        self._mp = _CONTEXT
         self._arithmetic = Arithmetic(self._apply)
         self._meaning = meaning
         self._body = batch.function.body

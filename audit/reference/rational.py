@@ -37,7 +37,7 @@ def _sign(x: fmpq) -> fmpq:
 
 RATIONALS = Dialect(
     name="rational",
-    helpers={"exceeds": _exceeds, "flat": _flat, "sign": _sign},
+    scope={"exceeds": _exceeds, "flat": _flat, "sign": _sign},
     constant=lambda value: fmpq(value.numerator, value.denominator),
     failed=None,
     failures=(ZeroDivisionError, NoDerivative),

@@ -31,8 +31,8 @@ def _first(x: arb | arb_series) -> arb:
 
 SERIES = Dialect(
     name="series",
-    helpers={
-        **BALLS.helpers, "first": _first, "side": side, "lift": arb_series,
+    scope={
+        **BALLS.scope, "first": _first, "side": side, "lift": arb_series,
         "zero": arb_series([0]), "one": arb_series([1]), "two": arb_series([2]),
     },
     constant=BALLS.constant,

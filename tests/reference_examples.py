@@ -57,8 +57,8 @@ def holds(e: Enclosures, value: Fraction, index: int = 0) -> bool:
 
 def holds_number(e: Enclosures, value: Any, context: MPContext, index: int = 0) -> bool:
     """Whether an enclosure holds an mpmath number that is right to 2**-150 of itself."""
-    mantissa, exponent = context.mpf(value).man_exp
-    exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    sign, mantissa, exponent, _ = context.mpf(value)._mpf_
+    exact = (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     low, high = bounds(e, index)
     slack = abs(exact) * Fraction(2) ** -150
     return low - slack <= exact <= high + slack
