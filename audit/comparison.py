@@ -83,6 +83,9 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
         return None, Verdict.NOT_RUN, str(error)
     except Exception as error:  # noqa: BLE001  whatever the library raises is a finding
         text = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+        # MLX has no float64 on a GPU: the device lacks it, no derivative is wrong.
+        if "not supported on the gpu" in text.lower():
+            return None, Verdict.NOT_RUN, text
         missing = isinstance(error, NotImplementedError) or "not implemented" in text.lower()
         return None, Verdict.UNIMPLEMENTED if missing else Verdict.RAISES, text
 

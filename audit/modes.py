@@ -101,11 +101,13 @@ def differentiated(function: MlxFunction, batch: Batch, weights: Sequence[mx.arr
     def jvp(*xs: mx.array) -> list[mx.array]:
         return mx.jvp(function, list(xs), list(weights))[1]
 
+    def entry(i: int) -> Callable[..., mx.array]:
+        return lambda *xs: gradient(*xs)[i].sum()
+
     def reverse_over_reverse(*xs: mx.array) -> list[mx.array]:
         entries: list[mx.array] = []
         for i in range(count):
-            entry = mx.grad(lambda *ys, i=i: gradient(*ys)[i].sum(), argnums=tuple(range(count)))
-            entries.extend(entry(*xs))
+            entries.extend(mx.grad(entry(i), argnums=tuple(range(count)))(*xs))
         return entries
 
     def forward_over_reverse(*xs: mx.array) -> list[mx.array]:
@@ -219,7 +221,7 @@ def _read(name: str, array: mx.array, shape: tuple[int, ...] | None, fmt: Format
         return Got(name, nothing, fault=f"shape: got {array.shape}, {shape} is due")
     numbers = from_mlx(array, fmt)
     if fmt.parts == 2:
-        return Got(name, numbers.real, numbers.imag)
+        return Got(name, np.real(numbers), np.imag(numbers))
     return Got(name, numbers)
 
 

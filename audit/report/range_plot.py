@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +53,7 @@ def plot_range(rows: pa.Table, implementations: Sequence[str], path: Path) -> bo
     from matplotlib.patches import Patch
 
     lines = [(name, mode) for name in implementations for mode in ORDERS]
-    style = {"font.size": 8, "svg.hashsalt": "gradaudit", "svg.fonttype": "none", "font.family": "sans-serif"}
+    style: Any = {"font.size": 8, "svg.hashsalt": "gradaudit", "svg.fonttype": "none", "font.family": "sans-serif"}
     with mpl.rc_context(style):
         figure, axes = plt.subplots(len(formats), 1, figsize=(8, 0.5 + 1.35 * len(formats)), layout="constrained")
         for fmt, axis in zip(formats, np.atleast_1d(axes), strict=True):

@@ -29,7 +29,7 @@ class Outcome:
     """
 
     verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: {"references": 0.0, "mlx, judging and witnesses": 0.0})
     contradictions: list[str] = field(default_factory=list)
 
 
