@@ -1,8 +1,8 @@
 """Division with the scaled rule, in Python: what a project can use that cannot patch the library.
 
 The value is `mx.divide`'s own. Every derivative is a Laurent polynomial in the inputs and the weights (see
-`audit.patches.laurent`), so no order of derivative squares a denominator in the format. As a custom function it can be neither exported nor compiled
-with ``shapeless=True``, which the hot patch takes from derivatives only.
+`audit.patches.laurent`), so no order of derivative squares a denominator in the format. As a custom function it can be
+neither exported nor compiled with ``shapeless=True``; a hot patch takes that from derivatives only.
 """
 
 from __future__ import annotations
