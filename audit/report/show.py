@@ -84,7 +84,7 @@ def _described(row: Mapping[str, Any], text: str) -> list[str]:
 
 
 def _reproducer(row: Mapping[str, Any], text: str, device: str) -> list[str]:
-    lines = ["To reproduce it:" if row["implementation"] == "mlx" else "To ask stock MLX the same:", ""]
+    lines = ["To reproduce it:" if row["implementation"] in ("mlx", "f") else "To ask stock MLX the same:", ""]
     return lines + [f"    {line}" for line in script(row, text, device).splitlines()]
 
 
