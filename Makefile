@@ -40,7 +40,8 @@ compare: $(READY) ## the committed reports: what the patched rule fixes
 	@$(BIN)/gradaudit compare reports/divide-before.json reports/divide-after.json $(ARGS)
 
 nightly: $(READY) compiler ## the audit over all scale families, with the long Hypothesis profile
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/gradaudit audit --nightly $(ARGS)
+	@$(BIN)/gradaudit audit --nightly $(ARGS)
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -k 'divide and families'
 
 environment: $(READY) ## only create and fill the environment
 

@@ -15,7 +15,7 @@ from hypothesis.errors import InvalidArgument
 settings.register_profile("fast", max_examples=10, deadline=None)
 settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile(
-    "nightly", max_examples=2_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "nightly", max_examples=500, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "fast")
 
