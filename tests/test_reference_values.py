@@ -184,7 +184,7 @@ def test_a_product_of_exponential_and_sine_repeats_itself() -> None:
 
 
 def test_powers() -> None:
-    cube = function("x**3", "x", lambda m, x: x**3)
+    cube = function("x**3", "x", lambda _, x: x**3)
     inverse = function("x**-2", "x", lambda m, x: m.power(x, -2))
     real = function("x**y", "x y", lambda m, x, y: m.power(x, y))
     references = References()

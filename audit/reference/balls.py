@@ -57,29 +57,34 @@ def equal(x: arb, y: arb) -> bool:
     raise Undecided
 
 
-def exceeds(x: arb, y: arb) -> arb:
-    """1 where x > y, 0 where x < y.
+def above(x: arb, y: arb) -> bool:
+    """Whether x > y, where they differ.
 
     Raises:
         NoDerivative: x = y exactly.
         Undecided: the balls overlap.
     """
     if x > y:
-        return ONE
+        return True
     if x < y:
-        return ZERO
+        return False
     raise NoDerivative if x == y else Undecided
 
 
+def exceeds(x: arb, y: arb) -> arb:
+    """1 where x > y, 0 where x < y; raises as `above` does."""
+    return ONE if above(x, y) else ZERO
+
+
 def flat(x: arb, y: arb) -> arb:
-    """0 where x and y differ; raises as `exceeds` does otherwise."""
-    exceeds(x, y)
+    """0 where x and y differ; raises as `above` does otherwise."""
+    above(x, y)
     return ZERO
 
 
 def side(x: arb) -> arb:
-    """1 where x > 0, -1 where x < 0; raises as `exceeds` does otherwise."""
-    return ONE if exceeds(x, ZERO) is ONE else -ONE
+    """1 where x > 0, -1 where x < 0; raises as `above` does otherwise."""
+    return ONE if above(x, ZERO) else -ONE
 
 
 def constant(value: Fraction) -> arb:
@@ -90,7 +95,7 @@ def constant(value: Fraction) -> arb:
 BALLS = Dialect(
     name="balls",
     scope={
-        "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
+        "above": above, "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
         "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi,
     },
     constant=constant,

@@ -69,7 +69,8 @@ class Column:
     def inputs(self) -> tuple[str, ...]:
         """Names of all numbers that the elements are asked for at, whether they depend on them or not."""
         meaning = self.meaning
-        names = (*self.program.inputs, *meaning.function.inputs, *meaning.weights, *(t for _, t in meaning.tangents))
+        groups = (self.program.inputs, meaning.function.inputs, meaning.weights, *meaning.partials, *meaning.tangents)
+        names = [name for group in groups for name in group]
         return tuple(dict.fromkeys(names)) or ("p0.0",)
 
     @cached_property

@@ -56,7 +56,8 @@ class Opinion:
         self._complex = batch.format.parts == 2
         numbers = [part for x in (*self._primals, *self._weights) for part in (np.real(x), np.imag(x))]
         exponents = np.frexp([x for part in numbers for x in part.reshape(-1) if x])[1].tolist()
-        self._spread = max(exponents) - min(exponents) if exponents else 0
+        # A function may add 1 to anything.
+        self._spread = max(*exponents, 0, 0) - min(*exponents, 0, 0)
         self._smallest = min(exponents) if exponents else 0
 
     def disagreement(self, index: int, enclosure: Enclosures) -> str:
@@ -91,8 +92,10 @@ class Opinion:
         """A result of the column and a bound of its error."""
         meaning = self._meaning
         if meaning.kind == "value":
-            value = self._components({})[index]
-            return value, abs(value) * self._mp.ldexp(1, 40 - self._mp.prec)
+            coarse = self._components({})[index]
+            with self._mp.workprec(2 * self._mp.prec):
+                fine = self._components({})[index]
+                return fine, abs(coarse - fine) + abs(fine) * self._mp.ldexp(1, 40 - self._mp.prec)
         if meaning.kind == "tangent":
             slopes = {name: self._weight(tangent) for name, tangent in meaning.tangents}
             moving = [abs(self._primal(name) / slope) for name, slope in slopes.items() if slope]
@@ -103,8 +106,10 @@ class Opinion:
             directions = [({name: 1}, self._step(abs(self._primal(name)))) for name in meaning.partials[index]]
             target = self._weighted
         coarse, _ = self._difference(target, directions)
-        fine, rounding = self._difference(target, [(slopes, step / 2) for slopes, step in directions])
-        return fine, abs(coarse - fine) + rounding
+        # Twice the precision too: where the function itself cancels, rounding shows as a difference between the two.
+        with self._mp.workprec(2 * self._mp.prec):
+            fine, rounding = self._difference(target, [(slopes, step / 2) for slopes, step in directions])
+            return fine, abs(coarse - fine) + rounding
 
     def _difference(self, target: Callable[[Shift], Any], directions: Sequence[tuple[Shift, Any]]) -> tuple[Any, Any]:
         """Central difference along each direction in turn, and a bound of its rounding error."""

@@ -52,7 +52,7 @@ CHOICE = {
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
         ),
-        series="{0} if exceeds(first({0}), first({1})) else {1}", rational="max({0}, {1})", size=_larger,
+        series="{0} if above(first({0}), first({1})) else {1}", rational="max({0}, {1})", size=_larger,
         fold=max, commutative=True,
     ),
     "minimum": Operation(
@@ -61,7 +61,7 @@ CHOICE = {
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
         ),
-        series="{1} if exceeds(first({0}), first({1})) else {0}", rational="min({0}, {1})", size=_larger,
+        series="{1} if above(first({0}), first({1})) else {0}", rational="min({0}, {1})", size=_larger,
         fold=min, commutative=True,
     ),
     "less": Operation(
