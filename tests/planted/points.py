@@ -20,28 +20,28 @@ from audit.reference import References
 from cases.divide import series
 from cases.divide_families import FAMILIES
 from cases.divide_functions import ARRAY_QUOTIENT, QUOTIENT, RECIPROCAL
-from planted.rule import Rule
+from planted.subject import Subject
 
 ORIGIN = Origin("families", "1", "planted")
 REFERENCES = References(opinions=0)
 
 # Arguments of a / b by the arguments of the function they are reached through.
 _DIVISION = {QUOTIENT.name: {}, ARRAY_QUOTIENT.name: {}, RECIPROCAL.name: {"t": "b"}}
-_MAPPED = tuple(family.name for family in FAMILIES if family.name.startswith("vmap"))
-SECOND_ORDER = "second order"
-_LEFT_OUT = (SECOND_ORDER, "special values", "transposed views", "checkpoint", *_MAPPED)
+SERIES = "series"
+FIRST_ORDER = (SERIES, "common scale", "opposite scale", "zero numerator", "exponents", "result exponents")
+FIRST_ORDER += ("invariance range", "broadcast range", "matrix", "strided views")
+SECOND_ORDER = (SERIES, "second order", "matrix")
 
 Part = tuple[str, str]
 """A part of a rule and a verdict."""
 
 
-def audited(rule: Rule) -> dict[str, Counter[Part]]:
-    """Comparisons of a rule by part and verdict, in each of its formats."""
-    implementation = rule.implementation()
+def audited(subject: Subject) -> dict[str, Counter[Part]]:
+    """Comparisons by part and verdict, in each format."""
     found = {}
-    for name in rule.formats:
-        asked = questions(rule.operation, name, rule.families)
-        found[name] = counted(pa.concat_tables([compare(q, implementation, REFERENCES) for q in asked]))
+    for name in subject.formats:
+        asked = questions(subject.operation, name, subject.families or FIRST_ORDER)
+        found[name] = counted(pa.concat_tables([compare(q, subject.implementation, REFERENCES) for q in asked]))
     assert REFERENCES.disagreements == []
     return found
 
@@ -70,19 +70,20 @@ def part(row: dict[str, Any]) -> str:
 
 
 @cache
-def questions(operation: str, format_name: str, families: tuple[str, ...] | None = None) -> list[Question]:
+def questions(operation: str, format_name: str, families: tuple[str, ...]) -> list[Question]:
     """Batches of an operation with their right values, computed once for all rules."""
     fmt = lookup(format_name)
     return [Question(batch, ORIGIN, REFERENCES.enclose(batch)) for batch in _batches(operation, fmt, families)]
 
 
-def _batches(operation: str, fmt: Format, families: tuple[str, ...] | None) -> Iterator[Batch]:
+def _batches(operation: str, fmt: Format, families: tuple[str, ...]) -> Iterator[Batch]:
     if operation != "divide":
         for family in unary_families(operation):
             yield from family.grid(fmt)
         return
-    chosen = [f for f in FAMILIES if f.name in (families or ()) or (not families and f.name not in _LEFT_OUT)]
-    named = iter(()) if families else series(fmt)
+    chosen = [family for family in FAMILIES if family.name in families]
+    assert len(chosen) == len(set(families) - {SERIES}), families
+    named = series(fmt) if SERIES in families else iter(())
     grids = () if fmt.parts == 2 else (family.grid(fmt, 0.25) for family in chosen)
     for batch in chain(named, *grids):
         if batch.function.name in _DIVISION:

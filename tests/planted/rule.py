@@ -127,7 +127,7 @@ def arguments(operation: str) -> tuple[str, ...]:
 
 
 def wide(piece: Piece) -> Piece:
-    """A piece that sees float64 in place of a narrower real format."""
+    """A piece that sees float64 in place of a narrower real format, and gives float64."""
 
     def widened(*arrays: mx.array) -> Any:
         return piece(*(x.astype(mx.float64) if mx.issubdtype(x.dtype, mx.floating) else x for x in arrays))

@@ -11,12 +11,12 @@ import mlx.core as mx
 
 from audit.formats import lookup
 from audit.verdict import Verdict
+from planted.points import SECOND_ORDER
 from planted.rule import RIGHT, Piece, Rule, wide
 
 _COTANGENT_A, _COTANGENT_B, _TANGENT_A, _TANGENT_B = RIGHT["divide"].values()
 _ARRAYS = ("broadcast range", "matrix", "strided views")
 _WIDE_RANGE = ("bfloat16", "float32")
-_TWICE = ("second order", "matrix")
 
 
 def _rule(name: str, named: Verdict, /, formats: tuple[str, ...] | None = None, **given: Any) -> Rule:
@@ -228,11 +228,11 @@ WRONG_QUOTIENTS = (
     _rule("computed in float16", _OVERFLOWED, _WIDE_RANGE, jvp_a=_divided_in(mx.float16)),
     _rule("right vjp, jvp for b three times too large", _WRONG, jvp_b=_b(lambda r, w, a, b: 3 * r)),
     _rule(
-        "detached: no second derivative", _VANISHED, broken=_SECOND, families=_TWICE,
+        "detached: no second derivative", _VANISHED, broken=_SECOND, families=SECOND_ORDER,
         vjp_b=lambda g, a, b: mx.stop_gradient(_COTANGENT_B(g, a, b)),
     ),
     _rule(
-        "detached denominator: half of the second derivative", _VANISHED, broken=_SECOND, families=_TWICE,
+        "detached denominator: half of the second derivative", _VANISHED, broken=_SECOND, families=SECOND_ORDER,
         vjp_a=wide(lambda g, a, b: g / mx.stop_gradient(b)),
     ),
     _rule("raises", Verdict.RAISES, vjp=_raise, broken=_VJPS),
