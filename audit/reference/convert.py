@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -45,7 +46,7 @@ def convert(balls: Sequence[arb]) -> Converted:
     hard = np.flatnonzero(~narrow)
     if len(hard):
         scales = [_scale(balls[place]) for place in hard.tolist()]
-        scaled = [balls[place] * arb((1, -scale)) for place, scale in zip(hard.tolist(), scales, strict=True)]
+        scaled = [balls[place] * _power_of_two(-scale) for place, scale in zip(hard.tolist(), scales, strict=True)]
         head[hard], tail[hard], accuracy[hard] = _doubles(scaled)
         exponent[hard] = scales
         near = accuracy[hard] >= RELATIVE_BITS
@@ -81,10 +82,16 @@ def _radius(head: Floats, tail: Floats, accuracy: NDArray[np.int64]) -> Floats:
 
 def _scale(x: arb) -> int:
     """The exponent that brings a ball's midpoint near 1, within what is kept."""
-    middle = x.mid()
-    if not x.is_finite() or middle.is_zero():
+    try:
+        mantissa, exponent = x.mid().man_exp()
+    except ValueError:
         return 0
-    return min(max(magnitude(middle), -FARTHEST), FARTHEST)
+    return min(max(int(exponent) + mantissa.bit_length(), -FARTHEST), FARTHEST) if mantissa else 0
+
+
+@lru_cache(maxsize=2**14)
+def _power_of_two(exponent: int) -> arb:
+    return arb((1, exponent))
 
 
 def magnitude(x: arb) -> int:

@@ -1,0 +1,89 @@
+"""Distinct certified references a second on one core with an empty store, and the memory that a million points take.
+
+Everything is included: conversion, the Taylor check at every point, mpmath's opinions. Run by ``make bench``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from audit.case import Batch
+from audit.formats import FLOAT32, FLOAT64, Floats, Format
+from audit.reference import References
+from tests.reference_examples import QUOTIENT, SCALED, batch
+
+# Processor time: others may be at work on the same machine.
+pytestmark = pytest.mark.benchmark(timer=process_time)
+
+POINTS = 100_000
+ROOT = Path(__file__).parents[1]
+
+MILLION = """
+import resource
+import numpy as np
+from audit.formats import FLOAT32
+from audit.reference import References
+from tests.reference_examples import QUOTIENT, batch
+rng = np.random.default_rng(7)
+a, b, w = (FLOAT32.round(np.ldexp(rng.uniform(1, 2, 10**6), rng.integers(-126, 128, 10**6))) for _ in range(3))
+References().enclose(batch(QUOTIENT, "vjp", (0, 1), [a, b], [w], FLOAT32))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def numbers(fmt: Format, low: int, high: int) -> Floats:
+    rng = np.random.default_rng(high - low)
+    signs = rng.choice([-1.0, 1.0], POINTS)
+    return fmt.round(signs * np.ldexp(rng.uniform(1, 2, POINTS), rng.integers(low, high, POINTS)))
+
+
+def quotient(fmt: Format) -> list[Batch]:
+    a, b, w = (numbers(fmt, fmt.emin + k, fmt.emax - k) for k in range(3))
+    return [batch(QUOTIENT, "vjp", (0, 1), [a, b], [w], fmt)]
+
+
+def scaled(fmt: Format) -> list[Batch]:
+    c, t, w = numbers(fmt, fmt.emin, fmt.emax), numbers(fmt, -8, 8), np.ones(POINTS)
+    return [batch(SCALED, f"grad{order}", (1,), [c, t], [w], fmt) for order in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("fmt", [FLOAT32, FLOAT64], ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("family", [quotient, scaled], ids=["a/b, vjp of both", "C/(C*t), orders 1 to 3"])
+def test_references_a_second(benchmark: Any, family: Callable[[Format], list[Batch]], fmt: Format) -> None:
+    asked = family(fmt)
+    found: list[References] = []
+
+    def compute() -> None:
+        references = References()
+        for one in asked:
+            references.enclose(one)
+        found.append(references)
+
+    benchmark.pedantic(compute, rounds=3, warmup_rounds=1)
+    assert found[-1].disagreements == []
+    benchmark.extra_info["references a second"] = round(found[-1].computed / benchmark.stats.stats.min)
+
+
+def test_references_kept_are_read(benchmark: Any, tmp_path: Path) -> None:
+    (asked,) = quotient(FLOAT32)
+    References(tmp_path).enclose(asked)
+    found = benchmark.pedantic(lambda: References(tmp_path).enclose(asked), rounds=5)
+    benchmark.extra_info["references a second"] = round(sum(len(a.real) for a in found) / benchmark.stats.stats.min)
+
+
+def test_memory_for_a_million_points(benchmark: Any) -> None:
+    command = [sys.executable, "-c", MILLION]
+
+    def measure() -> str:
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    kilobytes = int(benchmark.pedantic(measure, rounds=1))
+    benchmark.extra_info["peak MB"] = round(kilobytes / 1000)
