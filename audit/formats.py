@@ -113,7 +113,9 @@ class Format:
             unsigned, real, bits = np.uint32, np.float32, bits.astype(np.uint32) << np.uint32(16)
         else:
             unsigned, real = _NUMPY[self.bits]
-        return bits.astype(unsigned).reshape(-1).view(real).reshape(bits.shape).astype(np.float64)
+        # Widening a signalling NaN raises the invalid flag.
+        with np.errstate(invalid="ignore"):
+            return bits.astype(unsigned).reshape(-1).view(real).reshape(bits.shape).astype(np.float64)
 
     def _narrow(self, x: Floats) -> NDArray[np.unsignedinteger]:
         if self.name == "bfloat16":
