@@ -130,7 +130,7 @@ def test_neighbours_in_bfloat16_are_those_of_the_bits() -> None:
 
 @in_numpy
 def test_the_spacing_is_that_of_numpy(fmt: Format) -> None:
-    # Of magnitudes: for negative powers of two, NumPy gives the narrower gap in float16 and the wider one in the others.
+    # Of magnitudes: at negative powers of two, NumPy gives the narrower gap in float16 and the wider one in others.
     x = np.abs(numbers(fmt))
     x = x[x < fmt.largest]
     assert fmt.ulp(x).tolist() == np.abs(np.spacing(x.astype(NUMPY[fmt.name]))).astype(np.float64).tolist()
