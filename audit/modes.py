@@ -158,18 +158,26 @@ def ask(
     Returns:
         One `Got` per compared argument. Whatever MLX raises passes through.
     """
-    if batch.function.elementwise:
-        return _ask_once(batch, arithmetic, transform, slice(None))
-    single = [_ask_once(batch, arithmetic, transform, point) for point in range(batch.points)]
-    return [_stack(parts) for parts in zip(*single, strict=True)]
+    points: Sequence[int | slice] = [slice(None)] if batch.function.elementwise else range(batch.points)
+    computed = [_derivatives(batch, arithmetic, transform, point) for point in points]
+    # Nothing has run so far: MLX evaluates all points at once.
+    mx.eval(computed)
+    shapes = _expected_shapes(batch)
+    return [
+        _read(name, list(arrays), shape, batch)
+        for index, (name, arrays, shape) in enumerate(
+            zip(labels(batch), zip(*computed, strict=True), shapes, strict=True)
+        )
+        if batch.compared is None or index in batch.compared
+    ]
 
 
-def _ask_once(
+def _derivatives(
     batch: Batch,
     arithmetic: Any,
     transform: Callable[[MlxFunction, Batch], MlxFunction] | None,
     point: int | slice,
-) -> list[Got]:
+) -> list[mx.array]:
     fmt, traced = batch.format, batch.mode.traced
     primals = [to_mlx(p[point], fmt, batch.layout) for p in batch.primals]
     weights = [to_mlx(w[point], fmt, batch.layout) for w in batch.weights]
@@ -182,14 +190,7 @@ def _ask_once(
     wrapped = _wrap(function, batch)
     if transform is not None:
         wrapped = transform(wrapped, batch)
-    arrays = differentiated(wrapped, batch, weights)(*(primals[i] for i in traced))
-    mx.eval(arrays)
-    shapes = _expected_shapes(batch, [p.shape for p in primals])
-    return [
-        _read(name, array, shape, fmt)
-        for index, (name, array, shape) in enumerate(zip(labels(batch), arrays, shapes, strict=True))
-        if batch.compared is None or index in batch.compared
-    ]
+    return differentiated(wrapped, batch, weights)(*(primals[i] for i in traced))
 
 
 def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
@@ -203,31 +204,31 @@ def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
     return mx.vmap(function, in_axes=tuple(axes[i] for i in batch.mode.traced), out_axes=out)
 
 
-def _expected_shapes(batch: Batch, primals: Sequence[tuple[int, ...]]) -> list[tuple[int, ...] | None]:
-    """The shape each derivative must have: that of its argument; that of the output for forward and jvp."""
-    traced = batch.mode.traced
+def _expected_shapes(batch: Batch) -> list[tuple[int, ...] | None]:
+    """The shape each derivative must have at one call: that of its argument, or of the output for forward and jvp.
+
+    None where it is not known before the reference is.
+    """
+    first = 0 if batch.function.elementwise else 1
+    primals, traced = [primal.shape[first:] for primal in batch.primals], batch.mode.traced
     if batch.mode.kind in ("forward", "jvp"):
-        return [np.broadcast_shapes(*primals) if batch.function.elementwise else None]
+        return [primals[0] if batch.function.elementwise else None]
     if batch.mode.kind.startswith("hessian"):
         return [primals[j] for _ in traced for j in traced]
     return [primals[i] for i in traced]
 
 
-def _read(name: str, array: mx.array, shape: tuple[int, ...] | None, fmt: Format) -> Got:
-    nothing = np.full(shape or (), np.nan)
-    if array.dtype != DTYPES[fmt.name]:
-        return Got(name, nothing, fault=f"dtype: got {array.dtype}, {fmt.name} is due")
-    if shape is not None and array.shape != shape:
-        return Got(name, nothing, fault=f"shape: got {array.shape}, {shape} is due")
-    numbers = from_mlx(array, fmt)
+def _read(name: str, arrays: list[mx.array], shape: tuple[int, ...] | None, batch: Batch) -> Got:
+    """The numbers of one derivative at all points, or what is wrong with its shape or dtype at one of them."""
+    fmt = batch.format
+    shape = arrays[0].shape if shape is None else shape
+    whole = shape if batch.function.elementwise else (len(arrays), *shape)
+    for array in arrays:
+        if array.dtype != DTYPES[fmt.name]:
+            return Got(name, np.full(whole, np.nan), fault=f"dtype: got {array.dtype}, {fmt.name} is due")
+        if array.shape != shape:
+            return Got(name, np.full(whole, np.nan), fault=f"shape: got {array.shape}, {shape} is due")
+    numbers = from_mlx(arrays[0] if batch.function.elementwise else mx.stack(arrays), fmt)
     if fmt.parts == 2:
         return Got(name, np.real(numbers), np.imag(numbers))
     return Got(name, numbers)
-
-
-def _stack(parts: Sequence[Got]) -> Got:
-    fault = next((part.fault for part in parts if part.fault), "")
-    imag = None if parts[0].imag is None else np.stack([part.imag for part in parts if part.imag is not None])
-    if fault:
-        return Got(parts[0].argument, np.full((len(parts), *parts[0].real.shape), np.nan), None, fault)
-    return Got(parts[0].argument, np.stack([part.real for part in parts]), imag)
