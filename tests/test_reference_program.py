@@ -140,6 +140,8 @@ def test_equal_nodes_are_recorded_once_and_signs_move_outwards() -> None:
     assert builder.apply("add", y, minus) == builder.apply("subtract", y, x)
     assert builder.apply("subtract", y, minus) == builder.apply("add", x, y)
     assert builder.value(builder.apply("divide", builder.constant(1), builder.constant(3))) == Fraction(1, 3)
+    inverse = builder.apply("divide", builder.constant(1), y)
+    assert builder.apply("multiply", x, inverse) == builder.apply("divide", x, y)
     # Nothing cancels by itself, lest the size of what cancels be lost.
     assert builder.value(builder.apply("divide", x, x)) is None
     assert builder.value(builder.apply("subtract", x, x)) is None

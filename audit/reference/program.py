@@ -80,8 +80,8 @@ class Builder:
     """Records nodes; an equal node is recorded once.
 
     Multiplying or dividing by an exact 1 and adding an exact 0 record nothing, operations on constants are done at
-    once, and signs are moved outwards. Nothing else is simplified: ``x / x`` stays, so that the sizes of the terms that
-    cancel in its derivative stay visible.
+    once, signs are moved outwards, and ``x * (1 / y)`` is ``x / y``. Nothing else is simplified: ``x / x`` stays, so
+    that the sizes of the terms that cancel in its derivative stay visible.
     """
 
     def __init__(self) -> None:
@@ -121,6 +121,10 @@ class Builder:
                     return operands[1 - position]
         if operation == "multiply" and -1 in constants:
             return self.apply("negative", operands[1 - constants.index(Fraction(-1))])
+        if operation == "multiply":
+            for x, y in (operands, operands[::-1]):
+                if self.nodes[y].operation == "divide" and self.value(self.nodes[y].operands[0]) == 1:
+                    return self.apply("divide", x, self.nodes[y].operands[1])
         plain = [self._without_sign(operand) for operand in operands]
         if entry.odd and plain != list(operands):
             result = plain[0] if operation == "negative" else self.apply(operation, *plain)
