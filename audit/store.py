@@ -22,6 +22,8 @@ from audit.rows import SCHEMA
 
 _SHARDS = b"gradaudit.shards"
 
+Filters = list[tuple[str, str, object]]
+
 
 @dataclass(frozen=True)
 class Store:
@@ -83,6 +85,22 @@ class Store:
         parts = [read_rows(self._path(shard)) for shard in shards]
         return pa.concat_tables(parts) if parts else SCHEMA.empty_table()
 
+    def select(self, columns: Sequence[str] | None = None, filters: Filters | None = None) -> pa.Table:
+        """Some columns, or some rows, of a sealed file: a long run has more rows than memory holds in full.
+
+        Args:
+            columns: names of the columns; None means all.
+            filters: conditions that must all hold, e.g. ``[("series", "=", "families")]``.
+
+        Raises:
+            AuditError: the file is absent, truncated or not one of this audit.
+        """
+        _sealed_shards(self.sealed)
+        wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
+        return _checked(
+            self.sealed, lambda: pq.read_table(self.sealed, columns=wanted.names, filters=filters or None), wanted
+        )
+
     def seal(self, order: Sequence[str]) -> Path:
         """Join the shards into one file, one row group each, and remove their files.
 
@@ -124,14 +142,14 @@ def read_rows(path: Path) -> pa.Table:
     return _checked(path, lambda: pq.read_table(path))
 
 
-def _checked(path: Path, load: Callable[[], pa.Table]) -> pa.Table:
+def _checked(path: Path, load: Callable[[], pa.Table], schema: pa.Schema = SCHEMA) -> pa.Table:
     if not path.exists():
         raise AuditError(f"There is no file {path}.")
     try:
         table = load()
     except (pa.ArrowException, OSError) as error:
         raise AuditError(f"{path} is truncated or damaged: {_first_line(error)} Delete it and run again.") from error
-    if table.schema.remove_metadata() != SCHEMA:
+    if table.schema.remove_metadata() != schema:
         raise AuditError(f"{path} holds no comparison rows of this version of the audit. Run again to write them.")
     return table.unify_dictionaries().combine_chunks().replace_schema_metadata(None)
 

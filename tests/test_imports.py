@@ -58,7 +58,8 @@ def test_a_module_imports_only_from_those_above_it(path: Path) -> None:
 
 
 def _may(own: str, other: str) -> bool:
-    if own == "registry" and other == "cases":
+    # The package itself is a front door to what stands below it, opened when it is used.
+    if own == "audit" or (own == "registry" and other == "cases"):
         return True
     return place(other) < place(own)
 

@@ -12,9 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from audit.rows import SCHEMA
+from audit.store import Filters
 from audit.verdict import MISMATCHES, VERDICTS
 
 FAMILIES = "families"
+
+# What counting and comparing runs need of every row.
+COUNTED = ("id", "series", "implementation", "format", "group", "verdict", "absolute_mismatch", "got", "got_imag")
+NAMED: Filters = [("series", "!=", FAMILIES)]
 
 
 def counts(rows: pa.Table) -> dict[str, Any]:

@@ -43,10 +43,12 @@ def find_row(path: Path, name: str, implementation: str = "") -> dict[str, Any]:
 
 
 def _from_folder(path: Path, name: str) -> list[dict[str, Any]]:
-    rows = Store(path).read()
-    ids = rows["id"].to_numpy()
     shift = 4 * (16 - len(name))
-    found = rows.filter(pa.array((ids >> shift) == int(name, 16)))
+    low = int(name, 16) << shift
+    high = low + (1 << shift) - 1
+    found = Store(path).select(
+        filters=[("id", ">=", pa.scalar(low, pa.uint64())), ("id", "<=", pa.scalar(high, pa.uint64()))]
+    )
     wrong = mismatching(found)
     order = sorted(range(len(found)), key=lambda i: not wrong[i])
     return found.take(pa.array(order, pa.int64())).to_pylist()

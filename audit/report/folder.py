@@ -9,12 +9,12 @@ from typing import Any
 
 from audit.files import write, write_json
 from audit.report.comparison_report import Comparison, compare
-from audit.report.counts import counts_by
+from audit.report.counts import COUNTED, NAMED, counts_by
 from audit.report.environment import mlx_library
 from audit.report.json_report import Series, json_report
 from audit.report.manifest import write_manifest
 from audit.report.markdown import ProbeRow, summary
-from audit.report.range_plot import plot_range
+from audit.report.range_plot import GROUP, PLOTTED, plot_range
 from audit.report.sides import from_rows
 from audit.store import Store
 
@@ -64,17 +64,21 @@ def write_reports(store: Store, series: Series, before: str, after: str | None, 
     Raises:
         AuditError: the run has no rows of one of them, or its folder cannot be written to.
     """
-    rows = store.read()
+    rows, whole = store.select(COUNTED), store.select(filters=NAMED)
     files = {name: f"{name.replace(':', '-')}.json" for name in counts_by(rows, "implementation")}
     files |= {before: "before.json"} | ({after: "after.json"} if after else {})
-    reports = {name: json_report(rows, name, series, remarks.environment) for name in files}
+    reports = {name: json_report(rows, name, series, remarks.environment, whole=whole) for name in files}
     for name, file in files.items():
         write_json(store.folder / file, reports[name])
     comparison = None
     if after:
         comparison = compare(from_rows(rows, before, "before"), from_rows(rows, after, "after"))
         write_json(store.folder / "comparison.json", comparison.to_json())
-    pictured = plot_range(rows, [name for name in (before, after) if name], store.folder / PICTURE)
+    pictured = plot_range(
+        store.select(PLOTTED, [("group", "=", GROUP)]),
+        [name for name in (before, after) if name],
+        store.folder / PICTURE,
+    )
     text = summary(
         reports[before],
         reports[after] if after else None,

@@ -43,14 +43,22 @@ class Series:
     version: str
 
 
-def json_report(rows: pa.Table, implementation: str, series: Series, environment: Mapping[str, str]) -> dict[str, Any]:
+def json_report(
+    rows: pa.Table,
+    implementation: str,
+    series: Series,
+    environment: Mapping[str, str],
+    *,
+    whole: pa.Table | None = None,
+) -> dict[str, Any]:
     """The report of one implementation.
 
     Args:
-        rows: all rows of a run, in plan order.
+        rows: all rows of a run, in plan order; the columns `COUNTED` are enough if `whole` is given.
         implementation: whose rows are reported.
         series: the named series.
         environment: as `audit.report.environment.environment` gives it.
+        whole: the rows of the named series with all columns.
 
     Raises:
         AuditError: the run has no rows of that implementation.
@@ -60,6 +68,7 @@ def json_report(rows: pa.Table, implementation: str, series: Series, environment
         present = ", ".join(counts_by(rows, "implementation")) or "none"
         raise AuditError(f"The run has no rows of implementation {implementation!r}. It has those of: {present}.")
     named, families = split_series(own)
+    told = named if whole is None else of_implementation(whole, implementation)
     return {
         "schema": SCHEMA_NAME,
         "series": {**asdict(series), "hash": plan_hash(named), "count": len(named)},
@@ -73,7 +82,7 @@ def json_report(rows: pa.Table, implementation: str, series: Series, environment
             "by_format": counts_by(families, "format"),
             "by_group": counts_by(families, "group"),
         },
-        "rows": [row_to_json(row) for row in named.filter(pa.array(mismatching(named))).to_pylist()],
+        "rows": [row_to_json(row) for row in told.filter(pa.array(mismatching(told))).to_pylist()],
     }
 
 

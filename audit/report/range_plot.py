@@ -16,6 +16,7 @@ from audit.report.counts import chosen, coded
 from audit.verdict import MISMATCHES
 
 GROUP = "common scale"
+PLOTTED = ("group", "implementation", "format", "mode", "verdict", "primals")
 ORDERS = {"grad1": "1st", "grad2": "2nd", "grad3": "3rd"}
 COLOURS = {
     "right": "#d9e8d4",
@@ -30,7 +31,7 @@ def plot_range(rows: pa.Table, implementations: Sequence[str], path: Path) -> bo
     """Draw one panel a format, with one line for each order of each implementation, as SVG.
 
     Args:
-        rows: all rows of a run.
+        rows: of a run, with the columns `PLOTTED`.
         implementations: which are drawn, in order.
         path: of the picture.
 

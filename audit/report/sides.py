@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from audit.errors import UnknownName
-from audit.report.counts import counts_by, mismatching, of_implementation, plan_hash, split_series
+from audit.report.counts import COUNTED, counts_by, mismatching, of_implementation, plan_hash, split_series
 from audit.report.json_report import read_report
 from audit.store import Store
 
@@ -54,7 +54,7 @@ def read_sides(text: str) -> list[Side]:
         path = Path(name)
     if not path.is_dir():
         return [_from_report(path)]
-    rows = Store(path).read()
+    rows = Store(path).select(COUNTED)
     present = list(counts_by(rows, "implementation"))
     if wanted and wanted not in present:
         raise UnknownName(f"implementation in {path}", wanted, present)

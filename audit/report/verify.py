@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from audit.errors import AuditError
 from audit.files import digest, read_json
+from audit.report.counts import COUNTED, NAMED
 from audit.report.json_report import SCHEMA_NAME, Series, json_report, read_report
 from audit.report.manifest import contents, read_manifest
 from audit.store import Store
@@ -46,16 +47,17 @@ def _changed(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
 
 def _recounted(folder: Path) -> Iterator[str]:
     reports = [path for path in sorted(folder.glob("*.json")) if _is_report(path)]
-    rows = Store(folder).read()
+    store = Store(folder)
+    rows, whole = store.select(COUNTED), store.select(filters=NAMED)
     for path in reports:
-        yield from _recount(path, rows)
+        yield from _recount(path, rows, whole)
 
 
-def _recount(path: Path, rows: pa.Table) -> Iterator[str]:
+def _recount(path: Path, rows: pa.Table, whole: pa.Table) -> Iterator[str]:
     report = read_report(path)
     series = Series(report["series"]["name"], report["series"]["version"])
     try:
-        due = json_report(rows, report["implementation"], series, report["environment"])
+        due = json_report(rows, report["implementation"], series, report["environment"], whole=whole)
     except AuditError as error:
         yield f"{path} does not belong to these rows: {error}"
         return

@@ -11,6 +11,7 @@ from audit.files import write
 from audit.patches.compiler import cache_folder
 from audit.patches.implementations import PATCHES
 from audit.reference import References
+from audit.report.counts import COUNTED
 from audit.report.environment import environment
 from audit.report.folder import PICTURE, Remarks, Reports, write_reports
 from audit.report.json_report import Series
@@ -96,7 +97,7 @@ def perform(
     notes = [*_skipped(plan), *outcome.contradictions]
     remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan))
     reports = write_reports(store, _series(plan), request.before, request.after, remarks)
-    judged = judge_reports(reports.by_implementation, store.read(), baseline)
+    judged = judge_reports(reports.by_implementation, store.select(COUNTED), baseline)
     return Done(folder, reports, judged, notes)
 
 
