@@ -39,8 +39,6 @@ class Arithmetic:
 
     def __init__(self, apply: Callable[[str, tuple[Any, ...], int | None], Any]) -> None:
         self._apply = apply
-        for name, (operation, arity) in NAMES.items():
-            setattr(self, name, self._elementwise(operation, arity))
 
     def _elementwise(self, operation: str, arity: int) -> Callable[..., Any]:
         ufunc = np.frompyfunc(lambda *operands: self._apply(operation, operands, None), arity, 1)
@@ -53,7 +51,11 @@ class Arithmetic:
         return function
 
     def __getattr__(self, name: str) -> Any:
-        known = sorted(n for n in (*vars(self), *vars(type(self))) if not n.startswith("_"))
+        if name in NAMES:
+            function = self._elementwise(*NAMES[name])
+            setattr(self, name, function)
+            return function
+        known = sorted(n for n in (*NAMES, *vars(type(self))) if not n.startswith("_"))
         raise AuditError(
             f"The reference has no operation m.{name}. These exist: {', '.join(known)}. "
             "To add it, add one entry to audit/reference/operations/."

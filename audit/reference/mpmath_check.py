@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import comb
 from typing import Any
@@ -54,6 +55,8 @@ class Opinion:
         self._primals = [np.asarray(primal[point]) for primal in batch.primals]
         self._weights = [np.asarray(weight[point]).reshape(-1) for weight in batch.weights]
         self._complex = batch.format.parts == 2
+        number = self._mp.mpc if self._complex else self._mp.mpf
+        self._exact = [np.array([number(x) for x in p.reshape(-1).tolist()], object) for p in self._primals]
         numbers = [part for x in (*self._primals, *self._weights) for part in (np.real(x), np.imag(x))]
         exponents = np.frexp([x for part in numbers for x in part.reshape(-1) if x])[1].tolist()
         # A function may add 1 to anything.
@@ -146,16 +149,12 @@ class Opinion:
 
     def _components(self, shift: Shift) -> list[Any]:
         """The function's results at shifted primals, real and imaginary part in turn if complex."""
-        arguments = []
-        for place, primal in enumerate(self._primals):
-            elements = np.empty(primal.shape, object)
-            for index, x in enumerate(primal.reshape(-1)):
-                name = f"p{place}.{index}"
-                number = self._mp.mpf(float(x.real)) + shift.get(name, 0)
-                if self._complex:
-                    number = self._mp.mpc(number, self._mp.mpf(float(x.imag)) + shift.get(name + "i", 0))
-                elements.reshape(-1)[index] = number
-            arguments.append(elements if primal.shape else elements[()])
+        moved = [elements.copy() for elements in self._exact]
+        for name, amount in shift.items():
+            place, index, imaginary = _address(name)
+            moved[place][index] += self._mp.mpc(0, amount) if imaginary else amount
+        shaped = [elements.reshape(primal.shape) for elements, primal in zip(moved, self._primals, strict=True)]
+        arguments = [elements if elements.shape else elements[()] for elements in shaped]
         results = np.asarray(call(self._body, self._arithmetic, arguments, self._axes), object).reshape(-1)
         if self._complex:
             return [part for number in map(self._mp.mpc, results) for part in (number.real, number.imag)]
@@ -192,6 +191,7 @@ def _part(x: Any, imaginary: bool) -> float:
     return float(x.imag if imaginary else x.real)
 
 
+@lru_cache(maxsize=4096)
 def _address(name: str) -> tuple[int, int, bool]:
     place, index = name.removesuffix("i")[1:].split(".")
     return int(place), int(index), name.endswith("i")
