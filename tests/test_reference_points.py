@@ -178,6 +178,24 @@ def test_subnormal_inputs_and_values_outside_float64() -> None:
     assert references.disagreements == []
 
 
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "erf", "sin", "cos", "arctan"])
+def test_functions_that_stay_small_are_known_everywhere(name: str) -> None:
+    points = [-FLOAT64.largest, -3e38, -1e5, -40.0, 40.0, 5.676429879436525e304, FLOAT64.largest]
+    references = References(opinions=len(points))
+    for kind in ("forward", "grad1", "grad2", "grad3"):
+        weights = [] if kind == "forward" else [np.ones(len(points))]
+        (answer,) = references.enclose(batch(unary(name), kind, (0,), [points], weights))
+        assert states(answer) == [State.KNOWN] * len(points)
+    assert references.disagreements == []
+
+
+def test_values_too_small_for_any_exponent_are_zero_and_those_too_large_are_not_known() -> None:
+    (answer,) = References().enclose(batch(unary("exp"), "grad1", (0,), [[-1e300, -1e6, 1e6, 1e300]], [[1.0] * 4]))
+    assert states(answer) == [State.KNOWN] * 3 + [State.INCONCLUSIVE]
+    where = answer.real.to_format(FLOAT64).where.tolist()
+    assert where == [Rounded.ZERO, Rounded.UNDERFLOWS, Rounded.OVERFLOWS, Rounded.INCONCLUSIVE]
+
+
 def test_one_enclosure_serves_every_format() -> None:
     (answer,) = References().enclose(batch(RATIO, "vjp", (1,), [[1.0], [1.0], [3.0]], [[1.0]]))
     for fmt in (FLOAT16, FLOAT64):

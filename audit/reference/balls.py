@@ -13,6 +13,7 @@ from audit.formats import Floats
 from audit.reference.evaluate import Column, Dialect, NoDerivative, Undecided, evaluate, operator
 from audit.reference.operations import OPERATIONS
 from audit.reference.program import CONSTANT, INPUT, Program
+from audit.reference.saturating import sigmoid
 
 NAN = arb("nan")
 ZERO = arb(0)
@@ -96,7 +97,7 @@ BALLS = Dialect(
     name="balls",
     scope={
         "above": above, "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
-        "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi,
+        "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi, "sigmoid": sigmoid,
     },
     constant=constant,
     failed=NAN,

@@ -220,7 +220,8 @@ class Block:
                     unclear.add(int(point))
                 elif not all(self._state[lanes[index], point] == State.UNDEFINED for index in combination):
                     for index in combination:
-                        self._object(lanes[index], int(point), f"the reverse sweep gives {x}, Taylor series {y}")
+                        series = str(y) if y.is_finite() else "have no value"
+                        self._object(lanes[index], int(point), f"the reverse sweep gives {x}, Taylor series {series}")
         return np.array(sorted(unclear), np.int64)
 
     def _combined(

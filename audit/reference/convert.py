@@ -54,11 +54,11 @@ def convert(balls: Sequence[arb]) -> Converted:
         narrow[hard] = (near | (fine & (accuracy[hard] > 0))) & (np.abs(exponent[hard]) < FARTHEST)
     head, tail = np.where(narrow, head, 0.0), np.where(narrow, tail, 0.0)
     radius = _radius(head, tail, np.where(narrow, accuracy, 0))
-    # Balls that hold zero, or nearly: all that can be said is how far from zero the value is at most.
-    for place in hard[~narrow[hard] & (accuracy[hard] < 1)].tolist():
+    # Balls that hold zero, or come too near to it: all that is said is how far from zero the value is at most.
+    for place in hard[~narrow[hard]].tolist():
         top = balls[place].abs_upper()
-        if top.is_finite() and (bound := magnitude(top)) <= ABSOLUTE_EXPONENT and bound > -FARTHEST:
-            radius[place], exponent[place], narrow[place] = 1.0, bound, True
+        if top.is_finite() and (bound := magnitude(top)) <= ABSOLUTE_EXPONENT:
+            radius[place], exponent[place], narrow[place] = 1.0, max(bound, -FARTHEST), True
     # A tail is a rounded number, unless the ball is an exact one that head and tail hold whole.
     for place in np.flatnonzero((accuracy == EXACT_BITS) & (tail != 0)).tolist():
         if (float(head[place]) + arb(float(tail[place]))) * arb((1, int(exponent[place]))) == balls[place]:
@@ -107,9 +107,13 @@ def upper_bounds(balls: Sequence[arb]) -> tuple[Floats, NDArray[np.int64]]:
     exponent = np.zeros(len(balls), np.int64)
     for place in np.flatnonzero(~((bound > SMALLEST) & (bound < LARGEST))).tolist():
         top = tops[place]
-        if not top.is_finite():
+        if top.is_zero():
+            continue
+        size = magnitude(top) if top.is_finite() else FARTHEST
+        if size >= FARTHEST:
             bound[place] = np.nan
-        elif not top.is_zero():
-            exponent[place] = magnitude(top)
-            bound[place] = float(top * arb((1, -int(exponent[place]))))
+        elif size < -FARTHEST:
+            bound[place], exponent[place] = 1.0, -FARTHEST
+        else:
+            bound[place], exponent[place] = float(top * _power_of_two(-size)), size
     return np.where(bound == 0, 0.0, np.nextafter(bound, np.inf)), exponent

@@ -23,13 +23,13 @@ from audit.reference.enclosure import Enclosures
 from audit.reference.mapped import call, mapped_axes
 from audit.reference.operations import OPERATIONS
 
-# Steps are 2**-STEP_BITS of the primal; the truncation error is about the square of that.
-STEP_BITS = 100
+# Steps are 2**-STEP_BITS of the primal; the truncation error is about the square of that. They are made smaller, up to
+# the second number, until the two steps agree.
+STEP_BITS, LARGEST_STEP_BITS = 100, 3200
 # Of a large array, this many elements are looked at.
 ELEMENTS = 8
-# An opinion must be this sharp relative to the value, or the precision is raised, up to the limit.
+# The two steps agree if they differ by this little, relative to the value.
 SHARP_BITS = 60
-LARGEST_PRECISION = 16384
 
 Shift = dict[str, Any]
 
@@ -71,25 +71,27 @@ class Opinion:
             enclosure: one enclosure, a known one.
         """
         order = max((len(chain) for chain in self._meaning.partials), default=1)
-        precision = (order + 1) * (STEP_BITS + 60) + 100 + self._spread
+        self._step_bits = STEP_BITS
         while True:
-            self._mp.prec = precision
+            self._mp.prec = (order + 1) * (self._step_bits + 60) + 100 + self._spread
             try:
                 value, error = self._result(index)
             except (ZeroDivisionError, ValueError, OverflowError) as reason:
                 return f"mpmath finds no value: {reason}"
             scale = self._mp.ldexp(1, int(enclosure.exponent[0]))
             right = (self._mp.mpf(float(enclosure.head[0])) + float(enclosure.tail[0])) * scale
-            distance = abs(value - right)
-            if distance > float(enclosure.radius[0]) * scale + error:
+            agrees = abs(value - right) <= float(enclosure.radius[0]) * scale + error
+            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
+            last = self._step_bits >= LARGEST_STEP_BITS
+            if agrees and (sharp or last or not right):
+                return ""
+            # A step that skips whole periods of a sine gives anything: only a sharp value speaks against the enclosure.
+            if not agrees and (sharp or last):
                 return (
                     f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
                     f"the enclosure is {self._mp.nstr(right, 20)}"
                 )
-            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
-            if sharp or not right or precision >= LARGEST_PRECISION:
-                return ""
-            precision *= 2
+            self._step_bits *= 2
 
     def _result(self, index: int) -> tuple[Any, Any]:
         """A result of the column and a bound of its error."""
@@ -139,7 +141,7 @@ class Opinion:
     def _step(self, scale: Any) -> Any:
         if not scale:
             scale = self._mp.ldexp(1, self._smallest)
-        return scale * self._mp.ldexp(1, -STEP_BITS)
+        return scale * self._mp.ldexp(1, -self._step_bits)
 
     def _weighted(self, shift: Shift) -> Any:
         components = self._components(shift)

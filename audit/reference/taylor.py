@@ -17,6 +17,7 @@ from audit.reference.balls import BALLS, NAN, ZERO, side
 from audit.reference.derivative import Meaning
 from audit.reference.evaluate import Dialect, NoDerivative, Undecided, evaluate, series_nodes
 from audit.reference.program import Program
+from audit.reference.saturating import first, sech, tanh
 
 # With more results than this, one direction that meets all of them is checked in place of one direction each.
 SEPARATE = 16
@@ -25,14 +26,10 @@ Numbers = list[arb]
 Inputs = Callable[[str], Numbers]
 
 
-def _first(x: arb | arb_series) -> arb:
-    return x[0] if isinstance(x, arb_series) else x
-
-
 SERIES = Dialect(
     name="series",
     scope={
-        **BALLS.scope, "first": _first, "side": side, "lift": arb_series,
+        **BALLS.scope, "first": first, "tanh": tanh, "sech": sech, "side": side, "lift": arb_series,
         "zero": arb_series([0]), "one": arb_series([1]), "two": arb_series([2]),
     },
     constant=BALLS.constant,

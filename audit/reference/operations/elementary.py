@@ -63,10 +63,14 @@ ELEMENTARY = {
         "{0}.cosh()", lambda context, x: context.cosh(x), times(lambda s: s("sinh", s.operands[0])),
         series="({0}.exp() + (-{0}).exp()) / two",
     ),
-    # 1 / cosh^2 rather than 1 - tanh^2, whose ball holds nothing but noise where tanh is near 1.
+    # sech^2 rather than 1 - tanh^2, whose ball holds nothing but noise where tanh is near 1.
     "tanh": Operation(
-        "{0}.tanh()", lambda context, x: context.tanh(x), _over(lambda s: s("square", s("cosh", s.operands[0]))),
-        series="one - two / (({0} + {0}).exp() + one)",
+        "{0}.tanh()", lambda context, x: context.tanh(x), times(lambda s: s("square", s("sech", s.operands[0]))),
+        series="tanh({0})",
+    ),
+    "sech": Operation(
+        "{0}.sech()", lambda context, x: context.sech(x),
+        times(lambda s: s("negative", s("multiply", s.value, s("tanh", s.operands[0])))), series="sech({0})",
     ),
     "arcsin": Operation(
         "{0}.asin()", lambda context, x: context.asin(x), _over(lambda s: s("sqrt", _one_minus(s, _squared(s)))),
@@ -92,10 +96,10 @@ ELEMENTARY = {
         "{0}.atanh()", lambda context, x: context.atanh(x), _over(lambda s: _one_minus(s, _squared(s))),
         series="((one + {0}) / (one - {0})).log() / two", outside="abs({0}) >= 1",
     ),
-    # The derivative is e^-x / (1 + e^-x)^2 = 1 / (2 + e^x + e^-x), which nothing cancels in.
+    # e^-x / (1 + e^-x)^2 is sech(x/2)^2 / 4, which nothing cancels in.
     "sigmoid": Operation(
-        "one / (one + (-{0}).exp())", lambda context, x: 1 / (1 + context.exp(-x)),
-        _over(lambda s: s("add", s.number(2), s("multiply", s.number(2), s("cosh", s.operands[0])))),
+        "sigmoid({0})", lambda context, x: 1 / (1 + context.exp(-x)),
+        times(lambda s: s("square", s("divide", s("sech", s("divide", s.operands[0], s.number(2))), s.number(2)))),
     ),
     "erf": Operation(
         "{0}.erf()", lambda context, x: context.erf(x),
