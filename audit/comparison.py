@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,15 @@ from audit.formats import Format
 from audit.identity import Origin
 from audit.reference import Answer, References
 from audit.reference.enclosure import Right
-from audit.table import Compared, tabulate
+from audit.table import Asked, Compared, tabulate
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
 
 Index = NDArray[np.intp]
 Witnesses = Callable[[Answer, Index], Witness]
 
 MISMATCH_CODES = np.array([verdict in MISMATCHES for verdict in VERDICTS])
+
+SHARED_POINTS = 512
 
 # In a scale family so many mismatches of a batch get a central difference; in a named series every row does.
 WITNESSED_MISMATCHES = 32
@@ -47,6 +50,17 @@ class Question:
     witnesses: Witnesses | None = None
     witness_all: bool = False
 
+    @cached_property
+    def rounded(self) -> list[tuple[Right, Right | None]]:
+        """The answers in the batch's format, by component."""
+        fmt = self.batch.format
+        return [(a.real.to_format(fmt), None if a.imag is None else a.imag.to_format(fmt)) for a in self.answers]
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What the rows say of the batch, whoever answers."""
+        return Asked(self.batch, self.origin)
+
 
 def compare(question: Question, implementation: Implementation, references: References) -> pa.Table:
     """Ask one implementation for a batch and judge what it returns.
@@ -58,7 +72,7 @@ def compare(question: Question, implementation: Implementation, references: Refe
     tables = []
     for index, answer in enumerate(question.answers):
         if got is None:
-            tables.append(_table(question, implementation, answer, None, failure, message))
+            tables.append(_table(question, implementation, index, None, failure, message))
             continue
         one = got[index]
         due = (batch.points, *answer.shape)
@@ -66,9 +80,9 @@ def compare(question: Question, implementation: Implementation, references: Refe
             one = replace(one, fault=f"shape: got {one.real.shape[1:]}, {answer.shape} is due")
         if one.fault:
             verdict = Verdict(one.fault.partition(":")[0])
-            tables.append(_table(question, implementation, answer, None, verdict, one.fault))
+            tables.append(_table(question, implementation, index, None, verdict, one.fault))
         else:
-            tables.append(_table(question, implementation, answer, one, None, "", references))
+            tables.append(_table(question, implementation, index, one, None, "", references))
     return pa.concat_tables(tables)
 
 
@@ -93,17 +107,16 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
 def _table(
     question: Question,
     implementation: Implementation,
-    answer: Answer,
+    index: int,
     got: modes.Got | None,
     failure: Verdict | None,
     message: str,
     references: References | None = None,
 ) -> pa.Table:
-    batch, fmt = question.batch, question.batch.format
+    batch, fmt, answer = question.batch, question.batch.format, question.answers[index]
     elements = int(np.prod(answer.shape, dtype=int))
     rows = batch.points * elements
-    right = answer.real.to_format(fmt)
-    right_imag = None if answer.imag is None else answer.imag.to_format(fmt)
+    right, right_imag = question.rounded[index]
     if failure is None and got is not None:
         judged = _judge(got, right, right_imag, fmt, batch.tolerance)
     else:
@@ -116,9 +129,7 @@ def _table(
     witness = _witness(question, answer, mismatch)
     named = (implementation.name, answer.argument)
     return tabulate(
-        Compared(
-            batch, question.origin, *named, elements, got, right, right_imag, judged, witness, forward_wrong, message
-        )
+        Compared(question.asked, *named, elements, got, right, right_imag, judged, witness, forward_wrong, message)
     )
 
 
@@ -155,7 +166,10 @@ def _forward_wrong(
     batch: Batch, implementation: Implementation, references: References, mismatch: NDArray[np.bool_], elements: int
 ) -> NDArray[np.bool_]:
     """Whether the forward value at the point of each mismatch is wrong as well."""
-    bad_points = np.unique(np.flatnonzero(mismatch) // elements)
+    # Whole small batches: their references are shared by all modes that ask about the same points.
+    bad_points = np.arange(batch.points)
+    if batch.points > SHARED_POINTS:
+        bad_points = np.unique(np.flatnonzero(mismatch) // elements)
     forward = replace(
         batch,
         mode=Mode("forward", ()),

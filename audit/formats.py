@@ -99,7 +99,8 @@ class Format:
     def contains(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Whether each x is a number of the format (infinities and NaN are)."""
         x = np.asarray(x, np.float64)
-        return np.isnan(x) | (self.round(x) == x)
+        with np.errstate(over="ignore"):
+            return np.isnan(x) | (self.from_bits(self.to_bits(x)) == x)
 
     def to_bits(self, x: ArrayLike) -> Bits:
         """Encodings of numbers of the format, as uint64. NaN becomes the default quiet NaN."""

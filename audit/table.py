@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,61 @@ _NO_WORDS = pa.array([], pa.string())
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A batch as its rows show it, made once for all arguments and implementations."""
+
+    batch: Batch
+    origin: Origin
+    made: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
+
+    @cached_property
+    def encodings(self) -> tuple[Bits, Bits]:
+        """Encodings of primals and weights."""
+        return encodings(self.batch)
+
+    @cached_property
+    def coded(self) -> dict[str, str]:
+        """The columns that are the same in all rows."""
+        batch, names = self.batch, self.batch.function.arguments
+        shapes = {name: primal.shape[1:] for name, primal in zip(names, batch.primals, strict=True)}
+        return {
+            "series": self.origin.series,
+            "case": self.origin.case,
+            "group": batch.group,
+            "function": batch.function.name,
+            "format": batch.format.name,
+            "mode": batch.mode.kind,
+            "traced": ",".join(names[i] for i in batch.mode.traced),
+            "layout": batch.layout,
+            "wrap": batch.wrap,
+            "shapes": write_shapes(shapes, [weight.shape[1:] for weight in batch.weights]),
+        }
+
+    def shared(self, argument: str, elements: int) -> dict[str, pa.Array]:
+        """The columns that do not depend on the implementation."""
+        if argument not in self.made:
+            self.made[argument] = self._make(argument, elements)
+        return self.made[argument]
+
+    def _make(self, argument: str, elements: int) -> dict[str, pa.Array]:
+        points, rows = self.batch.points, self.batch.points * elements
+        primals, weights = self.encodings
+        return {name: _constant(text, rows) for name, text in (self.coded | {"argument": argument}).items()} | {
+            "id": pa.array(identify(self.batch, self.origin, argument, elements)),
+            "point": pa.array(np.repeat(np.arange(points, dtype=np.int32), elements)),
+            "element": pa.array(np.tile(np.arange(elements, dtype=np.int32), points)),
+            "primals": _lists(primals, elements),
+            "weights": _lists(weights, elements),
+        }
+
+
+@dataclass(frozen=True)
 class Compared:
     """What is known of the rows of one argument of a batch.
 
     Args:
-        batch, origin, implementation, argument: which rows; `implementation` is a name.
+        asked: the batch.
+        implementation, argument: names.
         elements: number of elements a point.
         got: what was returned; None if nothing was.
         right, right_imag: right values by component; the second is None for real formats.
@@ -36,8 +86,7 @@ class Compared:
         message: what was raised, or why there is nothing to compare.
     """
 
-    batch: Batch
-    origin: Origin
+    asked: Asked
     implementation: str
     argument: str
     elements: int
@@ -52,21 +101,14 @@ class Compared:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return self.batch.points * self.elements
+        return self.asked.batch.points * self.elements
 
 
 def tabulate(compared: Compared) -> pa.Table:
     """The rows, with the columns of `audit.rows.SCHEMA`, point-major."""
-    batch, fmt, rows, judged = compared.batch, compared.batch.format, compared.rows, compared.judged
-    elements, got = compared.elements, compared.got
-    primals, weights = encodings(batch)
-    columns = {name: _constant(text, rows) for name, text in _coded(compared).items()}
-    columns |= {
-        "id": pa.array(identify(batch, compared.origin, compared.argument, elements)),
-        "point": pa.array(np.repeat(np.arange(batch.points, dtype=np.int32), elements)),
-        "element": pa.array(np.tile(np.arange(elements, dtype=np.int32), batch.points)),
-        "primals": _lists(primals, elements),
-        "weights": _lists(weights, elements),
+    fmt, rows, judged, got = compared.asked.batch.format, compared.rows, compared.judged, compared.got
+    columns = compared.asked.shared(compared.argument, compared.elements) | {
+        "implementation": _constant(compared.implementation, rows),
         "got": _encoded(got.real if got else None, fmt, rows),
         "got_imag": _encoded(got.imag if got else None, fmt, rows),
         **_right_columns(compared.right, "", rows),
@@ -85,28 +127,9 @@ def tabulate(compared: Compared) -> pa.Table:
     return pa.table([columns[field.name] for field in SCHEMA], schema=SCHEMA)
 
 
-def _coded(compared: Compared) -> dict[str, str]:
-    batch = compared.batch
-    arguments = {name: primal.shape[1:] for name, primal in zip(batch.function.arguments, batch.primals, strict=True)}
-    return {
-        "series": compared.origin.series,
-        "case": compared.origin.case,
-        "group": batch.group,
-        "function": batch.function.name,
-        "implementation": compared.implementation,
-        "format": batch.format.name,
-        "mode": batch.mode.kind,
-        "traced": ",".join(batch.function.arguments[i] for i in batch.mode.traced),
-        "argument": compared.argument,
-        "layout": batch.layout,
-        "wrap": batch.wrap,
-        "shapes": write_shapes(arguments, [weight.shape[1:] for weight in batch.weights]),
-    }
-
-
 def _absolute_mismatch(compared: Compared) -> pa.Array:
     """The original report's test, for the named series: ``abs(got - right) > t + t * abs(right)``."""
-    batch, got = compared.batch, compared.got
+    batch, got = compared.asked.batch, compared.got
     if batch.tolerance.relative is None or got is None:
         return pa.nulls(compared.rows, pa.bool_())
     t = batch.tolerance.relative[batch.format.name]

@@ -21,6 +21,8 @@ from audit.reference.store import Store, key
 
 # Numbers held as balls at a time: points of a block times nodes of its program.
 BLOCK_NUMBERS = 2**17
+# A column of fewer points gets one opinion of mpmath.
+FEW = 64
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class References:
 
     Args:
         folder: where values are kept between runs; None keeps them in memory only.
-        opinions: points of each newly computed column that mpmath checks too.
+        opinions: points of each newly computed column that mpmath checks too; one, if the column is short.
 
     Attributes:
         computed, reused: real values, one per point, argument and order (two for a complex one).
@@ -144,7 +146,7 @@ class References:
     def _ask(self, batch: Batch, column: Column, lanes: list[Enclosures]) -> Iterator[tuple[int, str]]:
         """What mpmath objects to; the values are marked INCONCLUSIVE."""
         known = np.flatnonzero(np.any([lane.state == State.KNOWN for lane in lanes], axis=0))
-        for place in sample(len(known), self._opinions):
+        for place in sample(len(known), min(self._opinions, 1 + len(known) // FEW)):
             point = int(known[place])
             opinion = Opinion(batch, column.meaning, point)
             for index in sample(len(lanes), ELEMENTS):
