@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from math import comb
+from typing import Any
 
 import mlx.core as mx
 import numpy as np
@@ -69,10 +70,12 @@ class Differences:
 
     Args:
         references: asked for forward values where reference and witness disagree.
+        arithmetic: the namespace with which MLX evaluates a function.
         contradictions: one message for each row where both the forward values are right and the two still disagree.
     """
 
     references: References
+    arithmetic: Any = mx
     contradictions: list[str] = field(default_factory=list)
 
     def of(self, batch: Batch) -> Taker | None:
@@ -169,7 +172,7 @@ class Taker:
 
     def _forward(self, primals: list[Floats]) -> Floats:
         """MLX's own forward values, ``[rows, outputs]``."""
-        got = modes.ask(self._forward_batch(primals), mx)[0]
+        got = modes.ask(self._forward_batch(primals), self.differences.arithmetic)[0]
         return got.real.reshape(len(primals[0]), -1)
 
     def _forward_batch(self, primals: list[Floats]) -> Batch:
@@ -196,7 +199,7 @@ class Taker:
     def _forward_right(self, point: int) -> bool:
         batch = self._forward_batch([primal[[point]] for primal in self.batch.primals])
         answer = self.differences.references.enclose(batch)[0]
-        got = modes.ask(batch, mx)[0].real.reshape(-1)
+        got = modes.ask(batch, self.differences.arithmetic)[0].real.reshape(-1)
         judged = judge(got, answer.real.to_format(batch.format), batch.format, batch.tolerance)
         return not any(VERDICTS[code] in MISMATCHES for code in judged.verdict)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
@@ -153,7 +154,7 @@ def ask(
     Args:
         batch: what is asked.
         arithmetic: the namespace handed to the function's body.
-        transform: wraps the function of the traced arguments before it is differentiated.
+        transform: wraps the function of all arguments before it is differentiated.
 
     Returns:
         One `Got` per compared argument. Whatever MLX raises passes through.
@@ -181,16 +182,15 @@ def _derivatives(
     fmt, traced = batch.format, batch.mode.traced
     primals = [to_mlx(p[point], fmt, batch.layout) for p in batch.primals]
     weights = [to_mlx(w[point], fmt, batch.layout) for w in batch.weights]
-    fixed = dict(enumerate(primals))
-
-    def function(*xs: mx.array) -> mx.array:
-        arguments = {**fixed, **dict(zip(traced, xs, strict=True))}
-        return batch.function.body(arithmetic, *arguments.values())
-
-    wrapped = _wrap(function, batch)
+    wrapped = _wrap(partial(batch.function.body, arithmetic), batch)
     if transform is not None:
         wrapped = transform(wrapped, batch)
-    return differentiated(wrapped, batch, weights)(*(primals[i] for i in traced))
+
+    def function(*xs: mx.array) -> mx.array:
+        given = dict(zip(traced, xs, strict=True))
+        return wrapped(*(given.get(i, primal) for i, primal in enumerate(primals)))
+
+    return differentiated(function, batch, weights)(*(primals[i] for i in traced))
 
 
 def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
@@ -201,7 +201,7 @@ def _wrap(function: MlxFunction, batch: Batch) -> MlxFunction:
         return mx.checkpoint(function)
     axes = [None if axis == "-" else int(axis) for axis in batch.wrap.removeprefix("vmap ").split(",")]
     out = next(axis for axis in axes if axis is not None)
-    return mx.vmap(function, in_axes=tuple(axes[i] for i in batch.mode.traced), out_axes=out)
+    return mx.vmap(function, in_axes=tuple(axes), out_axes=out)
 
 
 def _expected_shapes(batch: Batch) -> list[tuple[int, ...] | None]:

@@ -66,6 +66,8 @@ def check(
         AssertionError: a derivative is wrong; the text is that of ``gradaudit show`` for the simplest such row.
         AuditError: the reference cannot be evaluated, or a primal is not a number of the format.
     """
+    if not isinstance(primals, (list, tuple)):
+        raise AuditError(f"check: primals is {primals!r}: write a list with one example for each argument of f.")
     arrays = [_numbers(primal, place) for place, primal in enumerate(primals)]
     if not arrays:
         raise AuditError("check: no primals were given: pass one example number or array for each argument of f.")
@@ -76,11 +78,11 @@ def check(
     function = _function(f, reference, arrays)
     implementation = Implementation("f", "the function under check", lambda: _MLX)
     references = References()
-    differences = Differences(references)
+    differences = Differences(references, _MLX)
     tables = []
     for name in formats:
         for batch in _batches(function, lookup(name), arrays, tolerance or TOLERANCE, orders, references):
-            question = Question(batch, _ORIGIN, references.enclose(batch), None)
+            question = Question(batch, _ORIGIN, references.enclose(batch), differences.of(batch))
             tables.append(compare(question, implementation, references))
     rows = pa.concat_tables(tables).unify_dictionaries()
     if references.disagreements or differences.contradictions:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from audit.case import Batch, Function, Layout, Mode, Tolerance
-from audit.families import Choice, Columns, Exponents, Family, Mantissas
+from audit.families import Choice, Columns, Exponents, Family, Mantissas, power
 from audit.formats import Floats, Format
 from cases.divide_functions import ARRAY_QUOTIENT, IDENTITY, QUOTIENT, RECIPROCAL, SQUARED
 
@@ -25,6 +25,8 @@ HESSIANS = (Mode("hessian-rr", (0, 1)), Mode("hessian-fr", (0, 1)))
 GRADS = {1: Mode("grad1", (1,)), 2: Mode("grad2", (1,)), 3: Mode("grad3", (1,))}
 
 SIGNS = Choice((1.0, -1.0))
+# Which of a, b and g is negative, if any.
+NEGATIVE = Choice((0.0, 1.0, 2.0, 3.0))
 WHOLE = Exponents(lambda f: f.esub, lambda f: f.emax)
 
 
@@ -85,8 +87,11 @@ def _zero_numerator(fmt: Format, c: Columns) -> Iterator[Batch]:
 
 def _cube(name: str, modes: Sequence[Mode]) -> Callable[[Format, Columns], Iterator[Batch]]:
     def build(fmt: Format, c: Columns) -> Iterator[Batch]:
-        a, b = _scaled(c["sign"] * c["ma"], c["ka"], fmt), _scaled(c["mb"], c["kb"], fmt)
-        yield from _quotients(name, fmt, modes, a, b, _scaled(c["mg"], c["kg"], fmt))
+        a, b, g = (
+            _scaled(np.where(c["negative"] == place, -c[f"m{letter}"], c[f"m{letter}"]), c[f"k{letter}"], fmt)
+            for place, letter in enumerate("abg", 1)
+        )
+        yield from _quotients(name, fmt, modes, a, b, g)
 
     return build
 
@@ -129,12 +134,14 @@ def _arrays(
         scale = _scaled(np.ones_like(c["k"]), c["k"], fmt)[:, None, None]
         aa, bb = (scale.reshape(-1, *[1] * x.ndim) * x for x in (a, b))
         for mode in modes:
-            cotangent = (np.broadcast_to(_W, (len(aa), 2, 3)).copy(),)
+            # Cotangents differ from point to point, so that one left over from the last call is seen.
+            turn = c["k"].astype(np.int64)[:, None, None]
+            cotangent = (power(turn % 3 - 1) * np.where(turn % 2, -1.0, 1.0) * _W,)
             weights = (aa, -bb) if mode.kind == "jvp" else cotangent
             yield Batch(name, ARRAY_QUOTIENT, fmt, mode, (aa, bb), weights, TOLERANCE, layout=layout, wrap=wrap)
 
-    # The elements are up to 8 times the scale, and 1/b**2 * a up to 16/C.
-    exponents = Exponents(lambda f: 6 - f.emax, lambda f: f.emax - 6)
+    # Elements are up to 4 times C, cotangents up to 4, and their sums of g * a / b**2 below 2**8 / C.
+    exponents = Exponents(lambda f: 8 - f.emax, lambda f: f.emax - 8)
     return Family(name, {"k": exponents}, build, density=9, random_share=0.01)
 
 
@@ -157,19 +164,19 @@ FAMILIES = (
     ),
     Family(
         "exponents",
-        {"ka": WHOLE, "kb": WHOLE, "kg": WHOLE, "sign": SIGNS, **_MANTISSAS},
+        {"ka": WHOLE, "kb": WHOLE, "kg": WHOLE, "negative": NEGATIVE, **_MANTISSAS},
         _cube("exponents", (FORWARD, VJP, JVP_A, JVP_B, JVP)),
-        density=18,
+        density=15,
     ),
     Family(
         "result exponents",
-        {"ka": WHOLE, "kb": WHOLE, "kr": WHOLE, "sign": SIGNS, **_MANTISSAS},
+        {"ka": WHOLE, "kb": WHOLE, "kr": WHOLE, "negative": NEGATIVE, **_MANTISSAS},
         _result_cube,
         density=18,
     ),
     Family(
         "second order",
-        {"ka": WHOLE, "kb": WHOLE, "kg": WHOLE, "sign": SIGNS, **_MANTISSAS},
+        {"ka": WHOLE, "kb": WHOLE, "kg": WHOLE, "negative": NEGATIVE, **_MANTISSAS},
         _cube("second order", HESSIANS),
         density=10,
     ),

@@ -42,7 +42,7 @@ def _forms(plain: Implementation) -> Iterator[Implementation]:
     def vmapped(function: Callable[..., Any], batch: Batch) -> Callable[..., Any]:
         from audit.patches import forms
 
-        return forms.vmapped(plain.arithmetic, function, batch)
+        return forms.vmapped(function, batch)
 
     yield plain
     yield replace(

@@ -15,13 +15,11 @@ Axes = tuple[int | None, ...]
 def mapped_axes(batch: Batch) -> Axes | None:
     """For each argument the axis that the batch's function is mapped over, None for an argument used whole.
 
-    None for all of it if the function is not mapped, or is elementwise, so that mapping changes nothing. Only traced
-    arguments are mapped; the others are closed over.
+    None for all of it if the function is not mapped, or is elementwise, so that mapping changes nothing.
     """
     if batch.function.elementwise or not batch.wrap.startswith("vmap"):
         return None
-    axes = [None if axis == "-" else int(axis) for axis in batch.wrap.removeprefix("vmap").strip(" :").split(",")]
-    return tuple(axis if place in batch.mode.traced else None for place, axis in enumerate(axes))
+    return tuple(None if axis == "-" else int(axis) for axis in batch.wrap.removeprefix("vmap ").split(","))
 
 
 def call(body: Body, m: Any, arguments: Sequence[Any], axes: Axes | None) -> Any:

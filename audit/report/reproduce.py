@@ -31,7 +31,7 @@ def script(row: Mapping[str, Any], text: str, device: str = "cpu") -> str:
     names = _weight_names(weights, {x.name for x in arguments})
     lines += [f"{name} = {_array(x, row)}" for name, x in zip(names, weights, strict=True)]
     head = f"lambda {', '.join(traced)}:" if traced else "lambda:"
-    lines.append(f"f = {_wrapped(f'{head} {text}', row, traced)}")
+    lines.append(f"f = {_wrapped(head, text, row, traced)}")
     lines += _derivative(row, traced, names)
     shown = "got.hex()" if lookup(row["format"]).parts == 1 else "got.real.hex(), got.imag.hex()"
     lines.append(f'print("got  ", {shown})')
@@ -62,16 +62,18 @@ def _derivative(row: Mapping[str, Any], traced: Sequence[str], weights: Sequence
     return [*lines, f"got = mx.jvp(h, [{primals}], [{tangents}])[1][0]{element}"]
 
 
-def _wrapped(function: str, row: Mapping[str, Any], traced: Sequence[str]) -> str:
-    wrap = row["wrap"]
+def _wrapped(head: str, text: str, row: Mapping[str, Any], traced: Sequence[str]) -> str:
+    wrap, names = row["wrap"], list(read_shapes(row["shapes"])[0])
+    if not wrap:
+        return f"{head} {text}"
+    whole = f"lambda {', '.join(names)}: {text}"
     if wrap == "checkpoint":
-        return f"mx.checkpoint({function})"
-    if wrap.startswith("vmap"):
-        every = list(read_shapes(row["shapes"])[0])
-        axes = dict(zip(every, (None if a == "-" else int(a) for a in wrap[5:].split(",")), strict=True))
-        out = next(axis for axis in axes.values() if axis is not None)
-        return f"mx.vmap({function}, {tuple(axes[name] for name in traced)}, {out})"
-    return function
+        wrapped = f"mx.checkpoint({whole})"
+    else:
+        axes = tuple(None if axis == "-" else int(axis) for axis in wrap.removeprefix("vmap ").split(","))
+        wrapped = f"mx.vmap({whole}, {axes}, {next(axis for axis in axes if axis is not None)})"
+    # An argument that is not traced is mapped all the same.
+    return wrapped if list(traced) == names else f"{head} {wrapped}({', '.join(names)})"
 
 
 def _array(x: Input, row: Mapping[str, Any]) -> str:

@@ -156,7 +156,7 @@ RIGHT_QUOTIENTS = (
     _implementation("minus the quotient of minus a", lambda a, b: -mx.divide(-a, b)),
     _implementation("quotient of both times 3", lambda a, b: mx.divide(3 * a, 3 * b)),
     _implementation("quotient of float64 numbers, compiled", mx.divide, forms.compiled),
-    _implementation("quotient of float64 numbers, mapped", mx.divide, partial(forms.vmapped, _in_float64)),
+    _implementation("quotient of float64 numbers, mapped", mx.divide, forms.vmapped),
     _kept("python", ("float16", "bfloat16", "float32", "float64"), _EVERYTHING),
     _kept("python:vmapped", ("float32", "float64"), ("opposite scale", "matrix")),
     subject(Rule("rule kept under vmap and checkpoint", "divide", formats=_FORMATS, families=_MAPPED)),
