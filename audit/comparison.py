@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +42,7 @@ class Question:
         answers: right values of every compared argument.
         witnesses: takes central differences for some rows of an answer.
         witness_all: take them for every row; otherwise for the first mismatches only.
+        forwards: which forward values are wrong, kept for other batches of the same points and format.
     """
 
     batch: Batch
@@ -49,6 +50,7 @@ class Question:
     answers: Sequence[Answer]
     witnesses: Witnesses | None = None
     witness_all: bool = False
+    forwards: dict[tuple[str, str, str, bytes], NDArray[np.bool_]] = field(default_factory=dict)
 
     @cached_property
     def rounded(self) -> list[tuple[Right, Right | None]]:
@@ -125,7 +127,7 @@ def _table(
     mismatch = MISMATCH_CODES[judged.verdict]
     forward_wrong = np.zeros(rows, bool)
     if references is not None and mismatch.any():
-        forward_wrong = _forward_wrong(batch, implementation, references, mismatch, elements)
+        forward_wrong = _forward_wrong(question, implementation, references, mismatch, elements)
     witness = _witness(question, answer, mismatch)
     named = (implementation.name, answer.argument)
     return tabulate(
@@ -163,28 +165,33 @@ def _witness(question: Question, answer: Answer, mismatch: NDArray[np.bool_]) ->
 
 
 def _forward_wrong(
-    batch: Batch, implementation: Implementation, references: References, mismatch: NDArray[np.bool_], elements: int
+    question: Question,
+    implementation: Implementation,
+    references: References,
+    mismatch: NDArray[np.bool_],
+    elements: int,
 ) -> NDArray[np.bool_]:
     """Whether the forward value at the point of each mismatch is wrong as well."""
-    # Whole small batches: their references are shared by all modes that ask about the same points.
-    bad_points = np.arange(batch.points)
-    if batch.points > SHARED_POINTS:
-        bad_points = np.unique(np.flatnonzero(mismatch) // elements)
-    forward = replace(
-        batch,
-        mode=Mode("forward", ()),
-        primals=tuple(p[bad_points] for p in batch.primals),
-        weights=(),
-        compared=None,
-        wrap="",
-    )
+    batch = question.batch
+    points = np.flatnonzero(mismatch.reshape(batch.points, -1).any(axis=1))
+    # Of small batches all points: modes that ask about the same points then share one answer.
+    chosen = points if batch.points > SHARED_POINTS else np.arange(batch.points)
+    primals = tuple(primal[chosen] for primal in batch.primals)
+    forward = replace(batch, mode=Mode("forward", ()), primals=primals, weights=(), compared=None, wrap="")
+    key = (implementation.name, batch.function.name, batch.layout, b"".join(primal.tobytes() for primal in primals))
+    if key not in question.forwards:
+        question.forwards[key] = _wrong_points(forward, implementation, references)
     wrong = np.zeros(batch.points, bool)
+    wrong[chosen] = question.forwards[key]
+    return np.repeat(wrong, elements) & mismatch
+
+
+def _wrong_points(forward: Batch, implementation: Implementation, references: References) -> NDArray[np.bool_]:
     got, _, _ = _ask(forward, implementation)
     answer = references.enclose(forward)[0]
     if got is None or got[0].fault:
-        return np.repeat(wrong, elements)
-    right = answer.real.to_format(batch.format)
-    imag = None if answer.imag is None else answer.imag.to_format(batch.format)
-    judged = _judge(got[0], right, imag, batch.format, batch.tolerance)
-    wrong[bad_points] = MISMATCH_CODES[judged.verdict].reshape(len(bad_points), -1).any(axis=1)
-    return np.repeat(wrong, elements)
+        return np.zeros(forward.points, bool)
+    right = answer.real.to_format(forward.format)
+    imag = None if answer.imag is None else answer.imag.to_format(forward.format)
+    judged = _judge(got[0], right, imag, forward.format, forward.tolerance)
+    return MISMATCH_CODES[judged.verdict].reshape(forward.points, -1).any(axis=1)

@@ -70,12 +70,14 @@ def _run(
     shard: Shard, plan: Plan, references: References, differences: Differences, outcome: Outcome
 ) -> list[pa.Table]:
     """The rows of a shard, a table for each batch and implementation."""
-    tables = []
+    tables, forwards = [], {}
     for batch in shard.batches():
         begun = time.perf_counter()
         answers = references.enclose(batch, exact=shard.named)
         referenced = time.perf_counter()
-        question = Question(batch, shard.origin, answers, differences.of(batch), witness_all=shard.named)
+        question = Question(
+            batch, shard.origin, answers, differences.of(batch), witness_all=shard.named, forwards=forwards
+        )
         for implementation in plan.implementations:
             table = compare(question, implementation, references)
             tables.append(table)
