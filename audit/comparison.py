@@ -194,4 +194,4 @@ def _wrong_points(forward: Batch, implementation: Implementation, references: Re
     right = answer.real.to_format(forward.format)
     imag = None if answer.imag is None else answer.imag.to_format(forward.format)
     judged = _judge(got[0], right, imag, forward.format, forward.tolerance)
-    return MISMATCH_CODES[judged.verdict].reshape(forward.points, -1).any(axis=1)
+    return np.any(MISMATCH_CODES[judged.verdict].reshape(forward.points, -1), axis=1)

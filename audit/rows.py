@@ -55,7 +55,7 @@ SCHEMA = pa.schema(
         pa.field("verdict", CODED, nullable=False),
         # Whether the report's test, abs(got - right) <= t + t * abs(right), calls it a mismatch; null if no t is set.
         pa.field("absolute_mismatch", pa.bool_()),
-        pa.field("forward_wrong", pa.bool_(), nullable=False),
+        pa.field("forward_wrong", pa.bool_(), nullable=False),  # of a mismatch: the value there is wrong too
         pa.field("convention", pa.bool_(), nullable=False),
         pa.field("witness", pa.float64()),  # central difference of MLX's forward value; null if not taken
         pa.field("witness_bound", pa.float64()),  # proven bound of its distance from the right value
