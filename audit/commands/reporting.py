@@ -10,6 +10,9 @@ import typer
 from audit.commands.options import REPORTS, ROOT
 from audit.commands.terminal import say
 
+# Newly wrong rows that are listed without being asked for.
+LISTED = 20
+
 
 def compare(
     before: Annotated[str, typer.Argument(help="A JSON report, a run folder, or FOLDER@IMPLEMENTATION.")],
@@ -33,8 +36,10 @@ def compare(
         found = compare_sides(left, right, intersect=intersect)
         say(*found.lines())
         for kind, numbers in found.ids().items():
-            if ids or kind == "newly_wrong":
-                say(*(f"{kind.replace('_', ' ')}: {row_name(int(number))}" for number in numbers))
+            shown = numbers if ids else numbers[:LISTED] if kind == "newly_wrong" else ()
+            say(*(f"{kind.replace('_', ' ')}: {row_name(int(number))}" for number in shown))
+            if kind == "newly_wrong" and len(numbers) > len(shown):
+                say(f"newly wrong: {len(numbers) - len(shown)} more; --ids lists all")
         status = max(status, found.exit_status)
     raise typer.Exit(status)
 

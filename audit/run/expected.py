@@ -9,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from audit.report.counts import of_implementation, split_series
+from audit.report.counts import chosen, of_implementation, split_series
 from audit.report.json_report import read_report
 from audit.rows import row_name
+
+UNJUDGED = ("not_run", "inconclusive")
 
 # Rules that claim to be right everywhere; the others are known to fail in the scale families, where nothing is listed.
 RIGHT_EVERYWHERE = ("mlx+divide", "python")
@@ -68,7 +70,9 @@ def _judge(name: str, report: Mapping[str, Any], rows: pa.Table, baseline: froze
     rule = name.partition(":")[0]
     failing = [row["id"] for row in report["rows"]]
     named, _ = split_series(of_implementation(rows, name))
-    due = baseline & {row_name(i) for i in named["id"].to_pylist()} if rule == "mlx" else frozenset()
+    # What could not be judged is neither as expected nor repaired; it is counted apart.
+    judged = named.filter(pa.array(~chosen(named, "verdict", lambda verdict: verdict in UNJUDGED)))
+    due = baseline & {row_name(i) for i in judged["id"].to_pylist()} if rule == "mlx" else frozenset()
     families = report["families"]["totals"]["mismatches"]
     return Judged(
         implementation=name,
@@ -76,5 +80,5 @@ def _judge(name: str, report: Mapping[str, Any], rows: pa.Table, baseline: froze
         new=tuple(i for i in failing if i not in due),
         repaired=tuple(sorted(due - set(failing))),
         in_families=families if rule in RIGHT_EVERYWHERE else 0,
-        unjudged=sum(report["totals"]["verdicts"][name] for name in ("not_run", "inconclusive")),
+        unjudged=sum(report["totals"]["verdicts"][name] for name in UNJUDGED),
     )
