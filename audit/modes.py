@@ -85,7 +85,7 @@ def differentiated(function: MlxFunction, batch: Batch, weights: Sequence[mx.arr
         return (weights[0] * function(*xs)).sum()
 
     def gradient(*xs: mx.array) -> list[mx.array]:
-        return list(mx.grad(weighted, argnums=tuple(range(count)))(*xs))
+        return _gradients(weighted, xs)
 
     def repeated(order: int) -> Callable[[mx.array], mx.array]:
         inner: Callable[[mx.array], mx.array] = weighted
@@ -108,7 +108,7 @@ def differentiated(function: MlxFunction, batch: Batch, weights: Sequence[mx.arr
     def reverse_over_reverse(*xs: mx.array) -> list[mx.array]:
         entries: list[mx.array] = []
         for i in range(count):
-            entries.extend(mx.grad(entry(i), argnums=tuple(range(count)))(*xs))
+            entries.extend(_gradients(entry(i), xs))
         return entries
 
     def forward_over_reverse(*xs: mx.array) -> list[mx.array]:
@@ -128,6 +128,12 @@ def differentiated(function: MlxFunction, batch: Batch, weights: Sequence[mx.arr
         "hessian-rr": reverse_over_reverse,
         "hessian-fr": forward_over_reverse,
     }[kind]
+
+
+def _gradients(scalar: Callable[..., mx.array], xs: Sequence[mx.array]) -> list[mx.array]:
+    found = mx.grad(scalar, argnums=tuple(range(len(xs))))(*xs)
+    # Of one argument MLX returns the gradient itself.
+    return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 def _summed_gradient(inner: Callable[[mx.array], mx.array]) -> Callable[[mx.array], mx.array]:

@@ -15,6 +15,8 @@ import pytest
 from audit import check
 from audit.case import Tolerance
 from audit.errors import AuditError, UnknownName
+from audit.report import record
+from audit.report.reproduce import script
 from audit.report.show import show
 from audit.rows import SCHEMA
 from audit.verdict import MISMATCHES
@@ -227,3 +229,17 @@ def test_bad_input_is_told_what_to_write_instead(name: str) -> None:
 def test_an_unknown_format_is_told_from_those_that_exist() -> None:
     with pytest.raises(UnknownName, match="no format 'float8'. Did you mean 'float64'"):
         check(mx.exp, [1.0], formats=["float8"])
+
+
+@pytest.mark.parametrize("name", ["float16", "float32"])
+def test_second_derivatives_of_one_argument(name: str) -> None:
+    rows = check(lambda x: x * x * x, [1.5], formats=[name], orders=2)
+    kinds = set(rows["mode"].to_pylist())
+    assert {"hessian-rr", "hessian-fr"} <= kinds
+    wrong = check(lambda x: 1 / (x * x), [1.5], formats=[name], orders=2, raises=False).to_pylist()
+    row = next(row for row in wrong if row["verdict"] in MISMATCHES and row["mode"].startswith("hessian"))
+    code = script(row, "1 / (x * x)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    got = record.got(row)
+    assert got is not None
+    assert done.stdout.split()[1] == got[0].hex()

@@ -54,12 +54,18 @@ def _derivative(row: Mapping[str, Any], traced: Sequence[str], weights: Sequence
         lines += ["h = mx.grad(g)"] + ["h = mx.grad(lambda x, h=h: h(x).sum())"] * (order - 1)
         return [*lines, f"got = h({primals}){element}"]
     first, second = (traced.index(name) for name in row["argument"].split(","))
-    every = tuple(range(len(traced)))
-    lines.append(f"h = lambda *x: mx.grad(g, {every})(*x)[{first}]")
+    lines.append(f"h = lambda *x: {_gradient('g', '*x', traced, first)}")
     if kind == "hessian-rr":
-        return [*lines, f"got = mx.grad(lambda *x: h(*x).sum(), {every})({primals})[{second}]{element}"]
+        return [*lines, f"got = {_gradient('lambda *x: h(*x).sum()', primals, traced, second)}{element}"]
     tangents = ", ".join(f"mx.{'ones' if i == second else 'zeros'}_like({name})" for i, name in enumerate(traced))
     return [*lines, f"got = mx.jvp(h, [{primals}], [{tangents}])[1][0]{element}"]
+
+
+def _gradient(function: str, arguments: str, traced: Sequence[str], index: int) -> str:
+    # Of one argument MLX returns the gradient itself, not a tuple of one.
+    if len(traced) == 1:
+        return f"mx.grad({function})({arguments})"
+    return f"mx.grad({function}, {tuple(range(len(traced)))})({arguments})[{index}]"
 
 
 def _wrapped(head: str, text: str, row: Mapping[str, Any], traced: Sequence[str]) -> str:
