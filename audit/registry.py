@@ -16,7 +16,7 @@ from audit.errors import UnknownName
 
 @dataclass(frozen=True)
 class Broken:
-    """A case file that raised when it was imported.
+    """A case file that raised when it was imported, or when its points were made.
 
     Args:
         module: its name, e.g. ``"cases.divide"``.
@@ -39,10 +39,13 @@ def find_cases() -> tuple[dict[str, Case], tuple[Broken, ...]]:
         try:
             case = getattr(importlib.import_module(name), "CASE", None)
         except Exception as error:  # noqa: BLE001  one broken file must not stop the others
-            broken.append(Broken(name, _place(error, info.name), f"{type(error).__name__}: {error}"))
+            broken.append(broken_by(error, name))
             continue
-        if case is not None:
+        if isinstance(case, Case):
             found[case.name] = case
+        elif case is not None:
+            message = f"CASE is of type {type(case).__name__}: make it an audit.case.Case"
+            broken.append(Broken(name, f"{info.name}.py", message))
     return found, tuple(broken)
 
 
@@ -56,6 +59,16 @@ def case(name: str) -> Case:
     if name not in found:
         raise UnknownName("case", name, found)
     return found[name]
+
+
+def broken_by(error: Exception, module: str) -> Broken:
+    """What a case file raised, and where in it.
+
+    Args:
+        error: what was raised.
+        module: its name, e.g. ``"cases.divide"``.
+    """
+    return Broken(module, _place(error, module.rpartition(".")[2]), f"{type(error).__name__}: {error}")
 
 
 def _place(error: BaseException, module: str) -> str:

@@ -16,16 +16,20 @@ from audit.errors import AuditError, UnknownName
 def list_everything() -> None:
     """List cases, their groups and formats, and implementations."""
     from audit.patches.implementations import IMPLEMENTATIONS
-    from audit.registry import find_cases
+    from audit.registry import broken_by, find_cases
 
     cases, broken = find_cases()
     out = console()
     for case in cases.values():
-        named = [batch.group for fmt in case.formats if case.series for batch in case.series(fmt)]
+        try:
+            named = [batch.group for fmt in case.formats if case.series for batch in case.series(fmt)]
+        except Exception as error:  # noqa: BLE001  one broken case must not hide the others
+            broken = (*broken, broken_by(error, f"cases.{case.name}"))
+            continue
         out.print(f"case {case.name}: {case.operation} in {', '.join(fmt.name for fmt in case.formats)}", markup=False)
         for kind, groups in ((case.series_name, named), ("families", [family.name for family in case.families])):
             say(*(f"  {kind:<14}{group}" for group in dict.fromkeys(groups)))
-    say(*(f"{case.module} could not be imported, at {case.place}: {case.message}" for case in broken))
+    say(*(f"{case.module} cannot be used: {case.message} ({case.place})" for case in broken))
     table = Table("implementation", "what it is", "can run here", box=None, pad_edge=False)
     for implementation in IMPLEMENTATIONS.values():
         table.add_row(implementation.name, implementation.summary, implementation.unavailable() or "yes")

@@ -99,6 +99,7 @@ def run(
     names = tuple(dict.fromkeys(implementations or ["mlx"]))
     selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
     done, _ = _perform(selection, device, output, names[1] if len(names) > 1 else None, resume=resume)
+    _complete(done)
     if not all(judged.as_expected for judged in done.judged):
         raise typer.Exit(1)
 
@@ -145,7 +146,14 @@ def _told(judged: Judged, done: Done) -> Iterator[str]:
         yield f"  {judged.unjudged} could not be judged"
 
 
+def _complete(done: Done) -> None:
+    """Refuse to conclude anything from a run of which a part could not be done, or that contradicts itself."""
+    if done.failures:
+        raise AuditError(f"{len(done.failures)} parts of the audit failed, the others are done: {done.failures[0]}")
+
+
 def _conclude(done: Done) -> None:
+    _complete(done)
     unjudged = [judged.implementation for judged in done.judged if judged.unjudged]
     if unjudged:
         raise AuditError(

@@ -12,6 +12,7 @@ import pyarrow as pa
 from audit.comparison import Question, compare
 from audit.difference import Differences
 from audit.reference import References
+from audit.registry import broken_by
 from audit.run.plan import Plan, Shard
 from audit.store import Store
 
@@ -26,11 +27,13 @@ class Outcome:
         verdicts: number of rows by (implementation, series, verdict).
         seconds: wall time spent on references, on MLX and judging, and on witnesses and writing.
         contradictions: places where reference and witness, or reference and second opinion, disagree.
+        failures: shards that could not be run, and why; the others were.
     """
 
     verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=lambda: {"references": 0.0, "mlx, judging and witnesses": 0.0})
     contradictions: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
 
 def collect(plan: Plan, references: References) -> tuple[pa.Table, Outcome]:
@@ -57,7 +60,12 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
             if progress:
                 progress(shard, 0)
             continue
-        tables = _run(shard, plan, references, differences, outcome)
+        try:
+            tables = _run(shard, plan, references, differences, outcome)
+        except Exception as error:  # noqa: BLE001  what a case does wrong must not stop the others
+            broken = broken_by(error, f"cases.{shard.case.name}")
+            outcome.failures.append(f"{shard.label} could not be run: {broken.message} ({broken.place})")
+            continue
         table = pa.concat_tables(tables).unify_dictionaries()
         store.write(shard.key, table)
         if progress:

@@ -36,13 +36,15 @@ class Done:
         folder: where its files are.
         reports: its reports.
         judged: every implementation's mismatches against the expected ones.
-        notes: what was skipped, and contradictions that were found, a sentence each.
+        notes: what was skipped or failed, a sentence each.
+        failures: those of the notes that are faults of the audit or of its cases.
     """
 
     folder: Path
     reports: Reports
     judged: Sequence[Judged]
     notes: Sequence[str]
+    failures: Sequence[str]
 
 
 def choose_device(plan: Plan, device: str) -> Plan:
@@ -84,6 +86,8 @@ def perform(
     begin(folder, request, resume=resume)
     plan = choose_device(request.plan, request.device)
     store, keys = Store(folder), [shard.key for shard in plan.shards]
+    if store.sealed.exists() and set(keys) - store.finished():
+        raise AuditError(f"The run in {folder} is closed without parts that failed: run again with another --output.")
     try:
         outcome = execute(plan, store, References(cache_folder() / "references"), progress)
         table = probe(plan.implementations)
@@ -93,12 +97,16 @@ def perform(
             f"Stopped: the run in {folder} is partial. {kept} of {len(keys)} shards are finished and kept; "
             f"go on with the same options and --resume --output {folder}."
         ) from None
-    store.seal(keys)
-    notes = [*_skipped(plan), *outcome.contradictions]
+    there = store.finished()
+    if not there & set(keys):
+        raise AuditError("Nothing could be run: " + "; ".join([*_broken(plan), *outcome.failures][:3]))
+    store.seal([key for key in keys if key in there])
+    failures = [*_broken(plan), *outcome.failures, *outcome.contradictions]
+    notes = [*failures, *_skipped(plan)]
     remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan))
     reports = write_reports(store, _series(plan), request.before, request.after, remarks)
     judged = judge_reports(reports.by_implementation, store.select(COUNTED), baseline)
-    return Done(folder, reports, judged, notes)
+    return Done(folder, reports, judged, notes, failures)
 
 
 def accept(done: Done, request: Request, baselines: Path, name: str) -> list[Path]:
@@ -135,8 +143,12 @@ def _series(plan: Plan) -> Series:
     return Series(" + ".join(named) or "none", " + ".join(named.values()) or "none")
 
 
+def _broken(plan: Plan) -> list[str]:
+    return [f"{case.module} cannot be used: {case.message} ({case.place})" for case in plan.broken]
+
+
 def _skipped(plan: Plan) -> list[str]:
-    notes = [f"{case.module} could not be imported ({case.place}: {case.message})." for case in plan.broken]
+    notes = []
     for implementation in plan.implementations:
         reason = implementation.unavailable()
         if reason:

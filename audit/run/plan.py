@@ -11,7 +11,7 @@ from audit.errors import AuditError, UnknownName
 from audit.formats import Format, lookup
 from audit.identity import Origin
 from audit.patches.implementations import IMPLEMENTATIONS
-from audit.registry import Broken, find_cases
+from audit.registry import Broken, broken_by, find_cases
 from audit.run.keyword import matcher
 
 Size = Literal["quick", "default", "nightly"]
@@ -129,14 +129,18 @@ def plan(selection: Selection) -> Plan:
     implementations = tuple(_implementation(name) for name in selection.implementations)
     wanted = {lookup(name).name for name in selection.formats}
     matcher(selection.keyword)
-    shards = [
-        shard
-        for case in cases.values()
-        for fmt in case.formats
-        if not wanted or fmt.name in wanted
-        for shard in _shards(case, fmt, selection)
-        if shard.selected
-    ]
+    shards: list[Shard] = []
+    for case in cases.values():
+        try:
+            shards.extend(
+                shard
+                for fmt in case.formats
+                if not wanted or fmt.name in wanted
+                for shard in _shards(case, fmt, selection)
+                if shard.selected
+            )
+        except Exception as error:  # noqa: BLE001  one broken case must not stop the others
+            broken = (*broken, broken_by(error, f"cases.{case.name}"))
     if not shards and not broken:
         raise AuditError(
             f"Nothing is selected by -k {selection.keyword!r} and formats {sorted(wanted) or 'all'}: "
