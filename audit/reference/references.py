@@ -72,6 +72,11 @@ class References:
         self.disagreements: list[str] = []
 
     @property
+    def unwritable(self) -> str:
+        """Why values are not kept on disk, or an empty string."""
+        return self._store.unwritable
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Seconds of processor time by kind of work."""
         return self._clock.seconds
@@ -86,7 +91,6 @@ class References:
         Raises:
             AuditError: the function uses an operation that the reference does not have, a derivative is asked for that
                 it does not give, or an exact value of what is not a rational function.
-            OSError: the folder cannot be written to.
         """
         self._clock.start()
         asked = columns(batch)

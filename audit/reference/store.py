@@ -63,10 +63,14 @@ class Store:
 
     A file that is truncated, foreign or damaged counts as absent. Files are written under another name and renamed,
     so that a reader never sees half of one.
+
+    Attributes:
+        unwritable: why values are kept in memory only, although there is a folder; empty as long as they are written.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self.unwritable = ""
         self._memory: OrderedDict[str, list[Enclosures]] = OrderedDict()
         self._bytes = 0
 
@@ -88,14 +92,13 @@ class Store:
         return found
 
     def put(self, name: str, column: Sequence[Enclosures]) -> None:
-        """Keep enclosures of equal length under a key.
-
-        Raises:
-            OSError: the folder cannot be written to.
-        """
+        """Keep enclosures of equal length under a key; in memory only, from the first failure to write on."""
         self._remember(name, list(column))
-        if self._folder is not None:
-            _write(self._path(name), column)
+        if self._folder is not None and not self.unwritable:
+            try:
+                _write(self._path(name), column)
+            except OSError as error:
+                self.unwritable = f"{self._folder} cannot be written to: {error.strerror or error}"
 
     def _path(self, name: str) -> Path:
         assert self._folder is not None

@@ -89,7 +89,8 @@ def perform(
     if store.sealed.exists() and set(keys) - store.finished():
         raise AuditError(f"The run in {folder} is closed without parts that failed: run again with another --output.")
     try:
-        outcome = execute(plan, store, References(cache_folder() / "references"), progress)
+        references = References(cache_folder() / "references")
+        outcome = execute(plan, store, references, progress)
         table = probe(plan.implementations)
     except KeyboardInterrupt:
         kept = len(store.finished())
@@ -103,6 +104,8 @@ def perform(
     store.seal([key for key in keys if key in there])
     failures = [*_broken(plan), *outcome.failures, *outcome.contradictions]
     notes = [*failures, *_skipped(plan)]
+    if references.unwritable:
+        notes.append(f"Right values are not kept for the next run: {references.unwritable}. Set GRADAUDIT_CACHE.")
     remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan))
     reports = write_reports(store, _series(plan), request.before, request.after, remarks)
     judged = judge_reports(reports.by_implementation, store.select(COUNTED), baseline)
