@@ -54,11 +54,27 @@ class Mode:
     Args:
         kind: ``forward``; ``vjp``; ``jvp``; ``grad1`` to ``grad3`` (repeated ``grad`` for the one traced argument);
             ``hessian-rr`` (reverse over reverse) and ``hessian-fr`` (forward over reverse), every entry for the
-            traced arguments.
+            traced arguments, of real elementwise functions. ``second-rr`` (reverse over reverse), ``second-fr``
+            (forward over reverse) and ``second-rf`` (reverse over forward) are three ways to one thing, ``H_w v``:
+            with H_w the Hessian of ``<w, f(x)>`` over the traced arguments jointly, one array per traced argument, of
+            any function. ``third`` is the gradient of ``<v, H_w v>``, by reverse over ``second-rr``.
         traced: indices of the arguments that are differentiated; the others are closed over.
     """
 
-    kind: Literal["forward", "vjp", "jvp", "grad1", "grad2", "grad3", "hessian-rr", "hessian-fr"]
+    kind: Literal[
+        "forward",
+        "vjp",
+        "jvp",
+        "grad1",
+        "grad2",
+        "grad3",
+        "hessian-rr",
+        "hessian-fr",
+        "second-rr",
+        "second-fr",
+        "second-rf",
+        "third",
+    ]
     traced: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -70,9 +86,23 @@ class Mode:
     @property
     def order(self) -> int:
         """Order of the derivative."""
-        if self.kind.startswith("hessian"):
+        if self.kind.startswith(("hessian", "second")):
             return 2
-        return {"forward": 0, "vjp": 1, "jvp": 1, "grad1": 1, "grad2": 2, "grad3": 3}[self.kind]
+        return {"forward": 0, "vjp": 1, "jvp": 1, "grad1": 1, "grad2": 2, "grad3": 3, "third": 3}[self.kind]
+
+    @property
+    def directional(self) -> bool:
+        """Whether a higher derivative is asked along given tangents, one per traced argument."""
+        return self.kind.startswith("second") or self.kind == "third"
+
+    @property
+    def weights(self) -> int:
+        """How many weights the derivative takes."""
+        if self.kind == "forward":
+            return 0
+        if self.kind == "jvp":
+            return len(self.traced)
+        return 1 + len(self.traced) * self.directional
 
 
 @dataclass(frozen=True)
@@ -106,7 +136,8 @@ class Batch:
         primals: one float64 array per argument, ``[points, *shape]``, of numbers of the format (complex128 for
             complex formats). Elementwise functions have an empty shape.
         weights: the cotangent (one array shaped as the output, ``[points, *shape]``) for vjp, grad and hessian; one
-            tangent per traced argument for jvp; empty for forward.
+            tangent per traced argument for jvp; the cotangent and then a tangent per traced argument for second and
+            third; empty for forward.
         tolerance: how far the derivative may be off.
         layout: how an array is laid out in memory when MLX sees it.
         compared: indices of the traced arguments whose cotangents are compared; None means all.
@@ -128,7 +159,7 @@ class Batch:
         where = f"Batch {self.group!r} of {self.function.name!r}"
         if len(self.primals) != len(self.function.arguments):
             raise AuditError(f"{where}: {len(self.primals)} primals for arguments {self.function.arguments}.")
-        wanted = {"forward": 0, "jvp": len(self.mode.traced)}.get(self.mode.kind, 1)
+        wanted = self.mode.weights
         if len(self.weights) != wanted:
             raise AuditError(f"{where}: mode {self.mode.kind} takes {wanted} weights, not {len(self.weights)}.")
         for array in (*self.primals, *self.weights):
