@@ -31,6 +31,7 @@ class Function:
         body: called as ``body(m, *arguments)``, where m is an arithmetic: ``m.divide``, ``m.exp``, ``m.sum`` ...
             MLX's own operations, Arb balls, exact rationals and mpmath numbers each give one. Plain operators may be
             used too, except for an operation that an implementation replaces: write ``m.divide(a, b)`` for that.
+        call: how the library is asked, if not by the body with the library as m: called as ``call(*arguments)``.
         elementwise: whether each element of the result depends on the same element of each argument only, so that
             thousands of points go through one call.
         text: the function as a reader would write it in Python with ``mx``, e.g. ``"C / (C * t)"``.
@@ -41,6 +42,7 @@ class Function:
     body: Body
     text: str
     elementwise: bool = True
+    call: Body | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.arguments)) != len(self.arguments) or not self.arguments:
@@ -141,7 +143,12 @@ class Batch:
         tolerance: how far the derivative may be off.
         layout: how an array is laid out in memory when MLX sees it.
         compared: indices of the traced arguments whose cotangents are compared; None means all.
-        wrap: a transform under which the function is evaluated: "", ``"checkpoint"`` or ``"vmap:AXES"``.
+        wrap: a transform under which the function is evaluated: "", ``"checkpoint"``, ``"vmap AXES"``, ``"compile"``
+            (the derivative is compiled), ``"vmap-in AXES"`` (the points are the rows of a mapped function, which is
+            differentiated) or ``"vmap-out AXES"`` (the derivative is mapped over the points). AXES has one entry an
+            argument, ``-`` where it is not mapped: ``"vmap-out 0,-"``.
+        formats: the formats of the arguments, where they are not all that of the batch.
+        result: the format of the result, where it is not that of the batch.
     """
 
     group: str
@@ -154,6 +161,8 @@ class Batch:
     layout: Layout = "contiguous"
     compared: tuple[int, ...] | None = None
     wrap: str = ""
+    formats: tuple[Format, ...] = ()
+    result: Format | None = None
 
     def __post_init__(self) -> None:
         where = f"Batch {self.group!r} of {self.function.name!r}"
@@ -162,17 +171,49 @@ class Batch:
         wanted = self.mode.weights
         if len(self.weights) != wanted:
             raise AuditError(f"{where}: mode {self.mode.kind} takes {wanted} weights, not {len(self.weights)}.")
-        for array in (*self.primals, *self.weights):
+        if self.formats and len(self.formats) != len(self.primals):
+            raise AuditError(f"{where}: {len(self.formats)} formats for arguments {self.function.arguments}.")
+        given = (*self.argument_formats, *self.weight_formats)
+        for array, fmt in zip((*self.primals, *self.weights), given, strict=True):
             if len(array) != self.points:
                 raise AuditError(f"{where}: {len(array)} points beside {self.points}.")
             parts = (array.real, array.imag) if np.iscomplexobj(array) else (array,)
-            if not all(self.format.contains(part).all() for part in parts):
-                raise AuditError(f"{where}: a primal or weight is not a number of {self.format.name}.")
+            if len(parts) > fmt.parts or not all(fmt.contains(part).all() for part in parts):
+                raise AuditError(f"{where}: a primal or weight is not a number of {fmt.name}.")
 
     @property
     def points(self) -> int:
         """Number of points."""
         return len(self.primals[0])
+
+    @property
+    def argument_formats(self) -> tuple[Format, ...]:
+        """The format of each argument."""
+        return self.formats or (self.format,) * len(self.primals)
+
+    @property
+    def result_format(self) -> Format:
+        """The format of the result."""
+        return self.result or self.format
+
+    @property
+    def weight_formats(self) -> tuple[Format, ...]:
+        """The format of each weight: a cotangent has that of the result, a tangent that of its argument."""
+        tangents = tuple(self.argument_formats[i] for i in self.mode.traced)
+        if self.mode.kind == "jvp":
+            return tangents
+        return (self.result_format, *tangents)[: len(self.weights)]
+
+    @property
+    def complex(self) -> bool:
+        """Whether any of its numbers is complex."""
+        return any(fmt.parts == 2 for fmt in (*self.argument_formats, self.result_format))
+
+    def format_of(self, argument: str) -> Format:
+        """The format of what is compared: of the result for ``"output"``, otherwise of the argument named last."""
+        if argument == "output":
+            return self.result_format
+        return self.argument_formats[self.function.arguments.index(argument.rpartition(",")[2])]
 
     def distinct(self) -> Batch:
         """The batch without points that repeat an earlier one, bit for bit, in the order of their first occurrence."""

@@ -55,8 +55,11 @@ class Question:
     @cached_property
     def rounded(self) -> list[tuple[Right, Right | None]]:
         """The answers in the batch's format, by component."""
-        fmt = self.batch.format
-        return [(a.real.to_format(fmt), None if a.imag is None else a.imag.to_format(fmt)) for a in self.answers]
+        formats = [self.batch.format_of(answer.argument) for answer in self.answers]
+        return [
+            (a.real.to_format(fmt), None if a.imag is None else a.imag.to_format(fmt))
+            for a, fmt in zip(self.answers, formats, strict=True)
+        ]
 
     @cached_property
     def asked(self) -> Asked:
@@ -115,7 +118,8 @@ def _table(
     message: str,
     references: References | None = None,
 ) -> pa.Table:
-    batch, fmt, answer = question.batch, question.batch.format, question.answers[index]
+    batch, answer = question.batch, question.answers[index]
+    fmt = batch.format_of(answer.argument)
     elements = int(np.prod(answer.shape, dtype=int))
     rows = batch.points * elements
     right, right_imag = question.rounded[index]
@@ -191,7 +195,8 @@ def _wrong_points(forward: Batch, implementation: Implementation, references: Re
     answer = references.enclose(forward)[0]
     if got is None or got[0].fault:
         return np.zeros(forward.points, bool)
-    right = answer.real.to_format(forward.format)
-    imag = None if answer.imag is None else answer.imag.to_format(forward.format)
-    judged = _judge(got[0], right, imag, forward.format, forward.tolerance)
+    fmt = forward.result_format
+    right = answer.real.to_format(fmt)
+    imag = None if answer.imag is None else answer.imag.to_format(fmt)
+    judged = _judge(got[0], right, imag, fmt, forward.tolerance)
     return np.any(MISMATCH_CODES[judged.verdict].reshape(forward.points, -1), axis=1)

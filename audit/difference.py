@@ -81,7 +81,7 @@ class Differences:
 
     def of(self, batch: Batch) -> Taker | None:
         """The taker of witnesses for a batch; None for batches that have none (forward values, complex formats)."""
-        if batch.mode.kind == "forward" or batch.format.parts == 2:
+        if batch.mode.kind == "forward" or batch.wrap.startswith("vmap-") or batch.complex:
             return None
         return Taker(self, batch)
 

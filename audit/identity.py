@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from audit.case import Batch
-from audit.formats import Bits
+from audit.formats import Bits, Format
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Origin:
 def encodings(batch: Batch) -> tuple[Bits, Bits]:
     """Encodings of the primals and of the weights, uint64 ``[points, numbers]`` each, re and im in turn if complex."""
 
-    def flat(arrays: tuple[np.ndarray, ...]) -> Bits:
+    def flat(arrays: tuple[np.ndarray, ...], formats: tuple[Format, ...]) -> Bits:
         columns = []
-        for array in arrays:
+        for array, fmt in zip(arrays, formats, strict=True):
             numbers = np.ascontiguousarray(array).reshape(batch.points, -1)
-            if batch.format.parts == 2:
+            if fmt.parts == 2:
                 numbers = numbers.astype(np.complex128).view(np.float64)
-            columns.append(batch.format.to_bits(numbers))
+            columns.append(fmt.to_bits(numbers))
         return np.concatenate(columns, axis=1) if columns else np.empty((batch.points, 0), np.uint64)
 
-    return flat(batch.primals), flat(batch.weights)
+    return flat(batch.primals, batch.argument_formats), flat(batch.weights, batch.weight_formats)
 
 
 def identify(batch: Batch, origin: Origin, argument: str, elements: int) -> Bits:
@@ -61,7 +61,8 @@ def identify(batch: Batch, origin: Origin, argument: str, elements: int) -> Bits
     mode = batch.mode
     traced = ",".join(str(i) for i in mode.traced)
     parts = (origin.text, batch.group, batch.function.name, batch.format.name, mode.kind, traced, argument)
-    text = "\x1f".join((*parts, batch.layout, batch.wrap))
+    mixed = " ".join(fmt.name for fmt in (*batch.formats, *([batch.result] if batch.result else ())))
+    text = "\x1f".join((*parts, batch.layout, batch.wrap, *([mixed] if mixed else ())))
     seed = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
     state = np.full(batch.points, seed)
     for table in encodings(batch):

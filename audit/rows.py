@@ -28,7 +28,8 @@ SCHEMA = pa.schema(
         pa.field("group", CODED, nullable=False),
         pa.field("function", CODED, nullable=False),
         pa.field("implementation", CODED, nullable=False),
-        pa.field("format", CODED, nullable=False),
+        pa.field("format", CODED, nullable=False),  # of the batch; an argument of another format says so in `shapes`
+        pa.field("got_format", CODED, nullable=False),  # of what is compared
         pa.field("mode", CODED, nullable=False),  # Mode.kind
         pa.field("traced", CODED, nullable=False),  # names of the traced arguments: "a", "a,b"
         pa.field("argument", CODED, nullable=False),  # "b" for a vjp; "a,b" for a Hessian entry; "output" otherwise
@@ -36,7 +37,8 @@ SCHEMA = pa.schema(
         pa.field("wrap", CODED, nullable=False),
         pa.field("point", pa.int32(), nullable=False),  # index in the batch
         pa.field("element", pa.int32(), nullable=False),  # flat index in the argument or output
-        pa.field("shapes", CODED, nullable=False),  # of arguments and weights, as `write_shapes` puts them
+        # Of arguments and weights, as `write_shapes` puts them, with their formats where those are not the batch's.
+        pa.field("shapes", CODED, nullable=False),
         # Encodings of every primal and weight at the point, argument after argument, re and im in turn if complex.
         pa.field("primals", pa.list_(pa.uint64()), nullable=False),
         pa.field("weights", pa.list_(pa.uint64()), nullable=False),
@@ -69,10 +71,20 @@ def row_name(identifier: int) -> str:
     return f"{identifier:016x}"
 
 
-def write_shapes(arguments: Mapping[str, Shape], weights: Sequence[Shape]) -> str:
-    """Shapes of one point's arguments and weights as one text, e.g. ``"a(2,1) b(1,3); (2,3)"``; a scalar is ``()``."""
-    named = " ".join(f"{name}({','.join(map(str, shape))})" for name, shape in arguments.items())
-    return f"{named}; {' '.join('(' + ','.join(map(str, shape)) + ')' for shape in weights)}".rstrip()
+def write_shapes(arguments: Mapping[str, Shape], weights: Sequence[Shape], formats: Sequence[str] = ()) -> str:
+    """Shapes of one point's arguments and weights as one text, e.g. ``"a(2,1) b(1,3); (2,3)"``; a scalar is ``()``.
+
+    Args:
+        arguments: by name.
+        weights: in order.
+        formats: for each argument and weight its format, or an empty string where it is the batch's own:
+            ``"a(2,1):float16 b(1,3); (2,3)"``.
+    """
+    marks = [f":{name}" if name else "" for name in formats] or [""] * (len(arguments) + len(weights))
+    sizes = [f"({','.join(map(str, shape))})" for shape in (*arguments.values(), *weights)]
+    marked = [size + mark for size, mark in zip(sizes, marks, strict=True)]
+    named = " ".join(name + text for name, text in zip(arguments, marked, strict=False))
+    return f"{named}; {' '.join(marked[len(arguments) :])}".rstrip()
 
 
 def read_shapes(text: str) -> tuple[dict[str, Shape], list[Shape]]:
@@ -81,11 +93,24 @@ def read_shapes(text: str) -> tuple[dict[str, Shape], list[Shape]]:
     Raises:
         AuditError: the text is not of that form.
     """
-    if not re.fullmatch(r"\w+\([\d,]*\)( \w+\([\d,]*\))*;( \([\d,]*\))*", text):
+    if not re.fullmatch(rf"\w+{_SIZES}( \w+{_SIZES})*;( {_SIZES})*", text):
         raise AuditError(f"Shapes {text!r} cannot be read. They look like 'a(2,1) b(1,3); (2,3)'.")
     arguments, weights = text.split(";")
     named = {name: _shape(sizes) for name, sizes in re.findall(r"(\w+)\(([\d,]*)\)", arguments)}
     return named, [_shape(sizes) for sizes in re.findall(r"\(([\d,]*)\)", weights)]
+
+
+def read_formats(text: str, own: str) -> list[str]:
+    """The name of the format of each argument and weight, from what `write_shapes` wrote.
+
+    Args:
+        text: the shapes.
+        own: name of the batch's format.
+    """
+    return [name or own for name in re.findall(r"\)(?::(\w+))?", text)]
+
+
+_SIZES = r"\([\d,]*\)(:\w+)?"
 
 
 def _shape(sizes: str) -> Shape:

@@ -40,6 +40,7 @@ class Asked:
         """The columns that are the same in all rows."""
         batch, names = self.batch, self.batch.function.arguments
         shapes = {name: primal.shape[1:] for name, primal in zip(names, batch.primals, strict=True)}
+        formats = ["" if fmt is batch.format else fmt.name for fmt in (*batch.argument_formats, *batch.weight_formats)]
         return {
             "series": self.origin.series,
             "case": self.origin.case,
@@ -50,7 +51,7 @@ class Asked:
             "traced": ",".join(names[i] for i in batch.mode.traced),
             "layout": batch.layout,
             "wrap": batch.wrap,
-            "shapes": write_shapes(shapes, [weight.shape[1:] for weight in batch.weights]),
+            "shapes": write_shapes(shapes, [weight.shape[1:] for weight in batch.weights], formats),
         }
 
     def shared(self, argument: str, elements: int) -> dict[str, pa.Array]:
@@ -62,7 +63,8 @@ class Asked:
     def _make(self, argument: str, elements: int) -> dict[str, pa.Array]:
         points, rows = self.batch.points, self.batch.points * elements
         primals, weights = self.encodings
-        return {name: _constant(text, rows) for name, text in (self.coded | {"argument": argument}).items()} | {
+        coded = self.coded | {"argument": argument, "got_format": self.batch.format_of(argument).name}
+        return {name: _constant(text, rows) for name, text in coded.items()} | {
             "id": pa.array(identify(self.batch, self.origin, argument, elements)),
             "point": pa.array(np.repeat(np.arange(points, dtype=np.int32), elements)),
             "element": pa.array(np.tile(np.arange(elements, dtype=np.int32), points)),
@@ -106,7 +108,8 @@ class Compared:
 
 def tabulate(compared: Compared) -> pa.Table:
     """The rows, with the columns of `audit.rows.SCHEMA`, point-major."""
-    fmt, rows, judged, got = compared.asked.batch.format, compared.rows, compared.judged, compared.got
+    rows, judged, got = compared.rows, compared.judged, compared.got
+    fmt = compared.asked.batch.format_of(compared.argument)
     columns = compared.asked.shared(compared.argument, compared.elements) | {
         "implementation": _constant(compared.implementation, rows),
         "got": _encoded(got.real if got else None, fmt, rows),

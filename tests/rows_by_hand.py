@@ -49,6 +49,7 @@ def row(identifier: int = 1, **changes: Any) -> dict[str, Any]:
         }
         | changes
     )
+    values["got_format"] = values["got_format"] or values["format"]
     fmt = lookup(values["format"])
     for name in ("primals", "weights"):
         values[name] = [int(fmt.to_bits(x)) if isinstance(x, float) else x for x in values[name]]

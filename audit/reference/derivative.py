@@ -85,7 +85,7 @@ def columns(batch: Batch) -> list[Column]:
     Raises:
         AuditError: a derivative that the reference does not give, or weights of the wrong shape.
     """
-    parts = batch.format.parts
+    parts = tuple(fmt.parts for fmt in batch.argument_formats)
     function = batch.function
     shapes = tuple(primal.shape[1:] for primal in batch.primals)
     if function.elementwise and any(shapes):
@@ -93,7 +93,7 @@ def columns(batch: Batch) -> list[Column]:
             f"Batch {batch.group!r}: {function.name!r} is elementwise, but its primals have shapes {shapes} at each "
             "point: give every element as a point of its own, or say elementwise=False."
         )
-    recorded = trace(function.body, shapes, parts, mapped_axes(batch))
+    recorded = trace(function.body, shapes, parts, batch.result_format.parts, mapped_axes(batch))
     due = [shapes[i] for i in batch.mode.traced] if batch.mode.kind == "jvp" else [recorded.shape]
     for weight, shape in zip(batch.weights, due, strict=False):
         if weight.shape[1:] != shape:
@@ -101,21 +101,24 @@ def columns(batch: Batch) -> list[Column]:
                 f"Batch {batch.group!r}, mode {batch.mode.kind} of {function.name!r}: a weight has shape "
                 f"{weight.shape[1:]} at each point, it must have {shape}."
             )
-    found = _results(recorded, batch.mode.kind, batch.mode.traced, parts, function.elementwise)
+    found = _results(recorded, batch.mode.kind, batch.mode.traced, function.elementwise)
     names = [function.arguments[i] for i in batch.mode.traced]
     if batch.mode.kind in ("forward", "jvp"):
         labels = ["output"]
         places: list[Shape] = [recorded.shape]
+        counts = [recorded.result_parts]
     elif batch.mode.kind.startswith("hessian"):
         labels = [f"{a},{b}" for a in names for b in names]
         places = [()] * len(labels)
+        counts = [1] * len(labels)
     else:
         labels = names
         places = [shapes[i] for i in batch.mode.traced]
+        counts = [parts[i] for i in batch.mode.traced]
     wanted = batch.tolerance.terms > 0
     return [
-        Column(label, shape, parts, *rest[:-1], cancels=rest[-1] or wanted)
-        for index, (label, shape, rest) in enumerate(zip(labels, places, found, strict=True))
+        Column(label, shape, count, *rest[:-1], cancels=rest[-1] or wanted)
+        for index, (label, shape, count, rest) in enumerate(zip(labels, places, counts, found, strict=True))
         if batch.compared is None or index in batch.compared
     ]
 
@@ -129,7 +132,7 @@ _Results = tuple[Program, int, Meaning, bool]
 
 
 @lru_cache(maxsize=1024)
-def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, elementwise: bool) -> list[_Results]:
+def _results(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: bool) -> list[_Results]:
     """Program, count, meaning and `cancels` of each column."""
     # A builder of its own: the text of a column must not depend on what else was asked of the function before.
     builder = recorded.builder.copy()
@@ -137,17 +140,19 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, el
     function = builder.extract(results)
     names = [[str(builder.nodes[node].parameter) for node in argument] for argument in arguments]
 
-    def column(nodes: Sequence[int], meaning: Meaning, *, cancels: bool = not elementwise or parts == 2) -> _Results:
+    summed = not elementwise or recorded.complex
+
+    def column(nodes: Sequence[int], meaning: Meaning, *, cancels: bool = summed) -> _Results:
         return builder.extract([*nodes, *results]), len(nodes), meaning, cancels
 
     if kind == "forward":
         return [column(results, Meaning("value", function))]
     if kind == "jvp":
-        tangents = [weight_names(place, len(arguments[i]), parts) for place, i in enumerate(traced)]
+        tangents = [weight_names(place, len(arguments[i]), recorded.parts[i]) for place, i in enumerate(traced)]
         nodes = [[builder.input(name) for name in tangent] for tangent in tangents]
         pairs = tuple(pair for t, i in zip(tangents, traced, strict=True) for pair in zip(names[i], t, strict=True))
         meaning = Meaning("tangent", function, tangents=pairs)
-        if not elementwise or parts == 2:
+        if summed:
             inputs = [node for i in traced for node in arguments[i]]
             return [column(push_forward(builder, results, inputs, [node for ns in nodes for node in ns]), meaning)]
         terms = [pull_back(builder, results, t, arguments[i])[0] for t, i in zip(nodes, traced, strict=True)]
@@ -155,7 +160,7 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, el
         for term in terms[1:]:
             total = builder.apply("add", total, term)
         return [column([total], meaning, cancels=len(terms) > 1)]
-    weights = tuple(weight_names(0, len(results), parts))
+    weights = tuple(weight_names(0, len(results), recorded.result_parts))
     cotangents = [builder.input(name) for name in weights]
     if kind in ("vjp", "grad1"):
         return [
@@ -165,7 +170,7 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], parts: int, el
             )
             for i in traced
         ]
-    if not elementwise or parts == 2:
+    if summed:
         raise AuditError(f"Mode {kind}: the reference gives higher derivatives of real elementwise functions only.")
     chains = [(i, j) for i in traced for j in traced]
     if kind.startswith("grad"):

@@ -54,9 +54,12 @@ class Opinion:
         self._axes = mapped_axes(batch)
         self._primals = [np.asarray(primal[point]) for primal in batch.primals]
         self._weights = [np.asarray(weight[point]).reshape(-1) for weight in batch.weights]
-        self._complex = batch.format.parts == 2
-        number = self._mp.mpc if self._complex else self._mp.mpf
-        self._exact = [np.array([number(x) for x in p.reshape(-1).tolist()], object) for p in self._primals]
+        self._complex = batch.result_format.parts == 2
+        kinds = [self._mp.mpc if fmt.parts == 2 else self._mp.mpf for fmt in batch.argument_formats]
+        self._exact = [
+            np.array([number(x) for x in p.reshape(-1).tolist()], object)
+            for number, p in zip(kinds, self._primals, strict=True)
+        ]
         numbers = [part for x in (*self._primals, *self._weights) for part in (np.real(x), np.imag(x))]
         exponents = np.frexp([x for part in numbers for x in part.reshape(-1) if x])[1].tolist()
         # A function may add 1 to anything.

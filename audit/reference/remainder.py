@@ -45,7 +45,8 @@ def largest_derivatives(line: Line, half_width: float, order: int) -> Floats:
     Returns:
         float64 ``[rows, outputs]``; not finite where there is no bound.
     """
-    traced = trace(line.function.body, tuple(p.shape[1:] for p in line.primals), 1)
+    shapes = tuple(p.shape[1:] for p in line.primals)
+    traced = trace(line.function.body, shapes, (1,) * len(shapes), 1)
     program = traced.builder.extract(traced.outputs)
     rows = len(line.step)
     columns = {

@@ -127,16 +127,27 @@ class Trace:
         arguments: for each argument the nodes of its elements, flat, real and imaginary part in turn if complex.
         outputs: the nodes of the result's elements, likewise.
         shape: shape of the result.
+        parts: for each argument 2 if its numbers are complex, otherwise 1.
+        result_parts: likewise for the result.
     """
 
     builder: Builder
     arguments: tuple[tuple[int, ...], ...]
     outputs: tuple[int, ...]
     shape: Shape
+    parts: tuple[int, ...]
+    result_parts: int
+
+    @property
+    def complex(self) -> bool:
+        """Whether any of its numbers is complex."""
+        return 2 in (*self.parts, self.result_parts)
 
 
 @lru_cache(maxsize=256)
-def trace(body: Body, shapes: tuple[Shape, ...], parts: int, axes: Axes | None = None) -> Trace:
+def trace(
+    body: Body, shapes: tuple[Shape, ...], parts: tuple[int, ...], result_parts: int, axes: Axes | None = None
+) -> Trace:
     """Record a function.
 
     The inputs of the program are named after argument, element and part: ``p0.3`` is element 3 of the first argument,
@@ -145,12 +156,13 @@ def trace(body: Body, shapes: tuple[Shape, ...], parts: int, axes: Axes | None =
     Args:
         body: the function, called as ``body(m, *arguments)``.
         shapes: shape of each argument.
-        parts: 2 if the numbers are complex, otherwise 1.
+        parts: for each argument 2 if its numbers are complex, otherwise 1.
+        result_parts: likewise for the result.
         axes: the axes the function is mapped over, if it is.
     """
     builder = Builder()
     arguments, nodes = [], []
-    for place, shape in enumerate(shapes):
+    for place, (shape, count) in enumerate(zip(shapes, parts, strict=True)):
         elements = np.empty(shape, object)
         flat: list[int] = []
         for element in range(elements.size):
@@ -158,7 +170,7 @@ def trace(body: Body, shapes: tuple[Shape, ...], parts: int, axes: Axes | None =
             real = Variable(builder, builder.input(name))
             flat.append(real.node)
             number: Any = real
-            if parts == 2:
+            if count == 2:
                 imag = Variable(builder, builder.input(name + "i"))
                 flat.append(imag.node)
                 number = pairs.Pair(real, imag)
@@ -168,6 +180,8 @@ def trace(body: Body, shapes: tuple[Shape, ...], parts: int, axes: Axes | None =
     result = np.asarray(call(body, _arithmetic(builder), arguments, axes), object)
     outputs: list[int] = []
     for number in result.reshape(-1):
-        components = pairs.components(number) if parts == 2 else (number,)
+        components = pairs.components(number) if result_parts == 2 else (number,)
+        if result_parts == 1 and pairs.complex_number(number):
+            raise AuditError("A function whose result is said to be real gives a complex number: say result='complex'.")
         outputs.extend(c.node if isinstance(c, Variable) else _constant(builder, c) for c in components)
-    return Trace(builder, tuple(nodes), tuple(outputs), result.shape)
+    return Trace(builder, tuple(nodes), tuple(outputs), result.shape, parts, result_parts)

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from audit.errors import AuditError
 from audit.files import read_json
-from audit.formats import lookup
 from audit.report import record
 from audit.report.counts import (
     counts,
@@ -88,17 +87,29 @@ def json_report(
 
 def row_to_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """One row as the JSON report has it: inputs, cotangent and got in exact hexadecimal."""
-    fmt = lookup(row["format"])
+    fmt = record.got_format(row)
     arguments, weights = record.inputs(row)
     got, right = record.got(row), record.right(row)
-    names = ("case", "group", "function", "format", "mode", "traced", "argument", "layout", "wrap", "shapes")
+    names = (
+        "case",
+        "group",
+        "function",
+        "format",
+        "got_format",
+        "mode",
+        "traced",
+        "argument",
+        "layout",
+        "wrap",
+        "shapes",
+    )
     return {
         "id": row_name(row["id"]),
         **{name: row[name] for name in names},
         "point": row["point"],
         "element": row["element"],
-        "primals": {x.name: [fmt.hex(part) for number in x.numbers for part in number] for x in arguments},
-        "weights": [[fmt.hex(part) for number in x.numbers for part in number] for x in weights],
+        "primals": {x.name: _hexadecimal(x) for x in arguments},
+        "weights": [_hexadecimal(x) for x in weights],
         "got": None if got is None else [fmt.hex(part) for part in got],
         "right": None if right is None else [part.to_json() for part in right],
         "error_ulps": finite(row["error"]),
@@ -112,6 +123,10 @@ def row_to_json(row: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": row["verdict"],
         "message": row["message"],
     }
+
+
+def _hexadecimal(x: record.Input) -> list[str]:
+    return [x.format.hex(part) for number in x.numbers for part in number]
 
 
 def finite(x: float | None) -> float | str | None:

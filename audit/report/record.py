@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from audit.formats import Format, lookup
-from audit.rows import Shape, read_shapes
+from audit.rows import Shape, read_formats, read_shapes
 
 Number = tuple[float, ...]
 
@@ -28,11 +28,13 @@ class Input:
         name: the argument's name; empty for a weight.
         shape: its shape.
         numbers: its elements in C order, each a tuple of one component (real formats) or two.
+        format: the format of the numbers.
     """
 
     name: str
     shape: Shape
     numbers: Sequence[Number]
+    format: Format
 
 
 @dataclass(frozen=True)
@@ -78,15 +80,20 @@ def inputs(row: Mapping[str, Any]) -> tuple[list[Input], list[Input]]:
     Raises:
         AuditError: its shapes cannot be read.
     """
-    fmt = lookup(row["format"])
     arguments, weights = read_shapes(row["shapes"])
-    named = _split(list(arguments.items()), row["primals"], fmt)
-    return named, _split([("", shape) for shape in weights], row["weights"], fmt)
+    formats = [lookup(name) for name in read_formats(row["shapes"], row["format"])]
+    named = _split(list(arguments.items()), row["primals"], formats[: len(arguments)])
+    return named, _split([("", shape) for shape in weights], row["weights"], formats[len(arguments) :])
+
+
+def got_format(row: Mapping[str, Any]) -> Format:
+    """The format of what is compared; reports of the first schema say it only where it is not that of the batch."""
+    return lookup(row.get("got_format") or row["format"])
 
 
 def got(row: Mapping[str, Any]) -> Number | None:
     """The number got, by component; None if there was none."""
-    fmt = lookup(row["format"])
+    fmt = got_format(row)
     bits = [row["got"], row["got_imag"]][: fmt.parts]
     if any(b is None for b in bits):
         return None
@@ -95,7 +102,7 @@ def got(row: Mapping[str, Any]) -> Number | None:
 
 def right(row: Mapping[str, Any]) -> tuple[Enclosure, ...] | None:
     """The right value, by component; None if none is known."""
-    fmt = lookup(row["format"])
+    fmt = got_format(row)
     parts = []
     for suffix in ("", "_imag")[: fmt.parts]:
         if row["right" + suffix] is None:
@@ -109,16 +116,15 @@ def hexadecimal(number: Number, fmt: Format) -> str:
     return " + i ".join(fmt.hex(part) for part in number)
 
 
-def _split(named: Sequence[tuple[str, Shape]], bits: Sequence[int], fmt: Format) -> list[Input]:
-    # The type is named: numpy makes floats of a list in which only some numbers need the 64th bit.
-    values = [float(x) for x in fmt.from_bits(np.array(bits, np.uint64))]
+def _split(named: Sequence[tuple[str, Shape]], bits: Sequence[int], formats: Sequence[Format]) -> list[Input]:
     taken, result = 0, []
-    for name, shape in named:
+    for (name, shape), fmt in zip(named, formats, strict=True):
         size = math.prod(shape) * fmt.parts
-        chunk = values[taken : taken + size]
+        # The type is named: numpy makes floats of a list in which only some numbers need the 64th bit.
+        chunk = [float(x) for x in fmt.from_bits(np.array(bits[taken : taken + size], np.uint64))]
         taken += size
         elements = [tuple(chunk[i : i + fmt.parts]) for i in range(0, size, fmt.parts)]
-        result.append(Input(name, shape, elements))
+        result.append(Input(name, shape, elements, fmt))
     return result
 
 

@@ -33,7 +33,7 @@ def script(row: Mapping[str, Any], text: str, device: str = "cpu") -> str:
     head = f"lambda {', '.join(traced)}:" if traced else "lambda:"
     lines.append(f"f = {_wrapped(head, text, row, traced)}")
     lines += _derivative(row, traced, names)
-    shown = "got.hex()" if lookup(row["format"]).parts == 1 else "got.real.hex(), got.imag.hex()"
+    shown = "got.hex()" if record.got_format(row).parts == 1 else "got.real.hex(), got.imag.hex()"
     lines.append(f'print("got  ", {shown})')
     lines.append(f'print("right", "{_right(row)}")')
     return "\n".join(lines) + "\n"
@@ -83,7 +83,7 @@ def _wrapped(head: str, text: str, row: Mapping[str, Any], traced: Sequence[str]
 
 
 def _array(x: Input, row: Mapping[str, Any]) -> str:
-    dtype = f"mx.{row['format']}"
+    dtype = f"mx.{x.format.name}"
     layout, shape, numbers = row["layout"], x.shape, list(x.numbers)
     if shape == () and (layout == "strided" or row["wrap"].startswith("vmap")):
         shape = (1,)
@@ -130,7 +130,7 @@ def _right(row: Mapping[str, Any]) -> str:
     right = record.right(row)
     if right is None:
         return "not known"
-    fmt = lookup(row["format"])
+    fmt = record.got_format(row)
     return " ".join(fmt.hex(part.value) for part in right)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit.formats import Format, lookup
+from audit.formats import Format
 from audit.report import record
 from audit.report.record import Input, Number
 from audit.report.reproduce import script
@@ -108,29 +108,30 @@ def _how(row: Mapping[str, Any]) -> str:
 def _weight_labels(row: Mapping[str, Any], count: int) -> list[str]:
     if row["mode"] == "jvp":
         return [f"tangent {name}" for name in row["traced"].split(",")]
-    return ["cotangent"] * count
+    tangents = [f"tangent {name}" for name in row["traced"].split(",")]
+    return ["cotangent", *tangents][:count]
 
 
 def _numbers(x: Input, row: Mapping[str, Any]) -> str:
-    fmt = lookup(row["format"])
+    mark = "" if x.format.name == row["format"] else f" in {x.format.name}"
     if x.shape == ():
-        return _both(x.numbers[0], fmt)
-    listed = ", ".join(record.hexadecimal(number, fmt) for number in x.numbers)
-    return f"[{listed}] of shape {x.shape}"
+        return _both(x.numbers[0], x.format) + mark
+    listed = ", ".join(record.hexadecimal(number, x.format) for number in x.numbers)
+    return f"[{listed}] of shape {x.shape}{mark}"
 
 
 def _got(row: Mapping[str, Any]) -> str:
     got = record.got(row)
     if got is None:
         return "nothing"
-    return _both(got, lookup(row["format"]))
+    return _both(got, record.got_format(row))
 
 
 def _right(row: Mapping[str, Any]) -> list[str]:
     right = record.right(row)
     if right is None:
         return [_field("right", "not known")]
-    fmt, lines = lookup(row["format"]), []
+    fmt, lines = record.got_format(row), []
     for name, part in zip(("right", "right, imag"), right, strict=False):
         proof = "exactly" if part.exact else f"{part.residual:+.6g} ± {part.radius:.2g} ulp"
         lines.append(_field(name, f"{fmt.hex(part.value)} {proof} = {part.decimal()}"))
