@@ -18,7 +18,7 @@ from audit.errors import AuditError
 from audit.formats import Floats, Format
 
 Body = Callable[..., Any]
-Layout = Literal["contiguous", "transposed", "strided", "broadcast"]
+Layout = Literal["contiguous", "transposed", "strided", "broadcast", "reversed"]
 
 
 @dataclass(frozen=True)
