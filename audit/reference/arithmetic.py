@@ -6,13 +6,16 @@ with mpmath. Operations on arrays are made of operations on their elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from audit.errors import AuditError
+from audit.reference.arrays import FUNCTIONS
 
 # Names a body may use, and the operation each stands for.
 NAMES = {
@@ -55,10 +58,12 @@ class Arithmetic:
             function = self._elementwise(*NAMES[name])
             setattr(self, name, function)
             return function
-        known = sorted(n for n in (*NAMES, *vars(type(self))) if not n.startswith("_"))
+        if name in FUNCTIONS:
+            return partial(FUNCTIONS[name], self)
+        known = sorted(n for n in (*NAMES, *FUNCTIONS, *vars(type(self))) if not n.startswith("_"))
         raise AuditError(
             f"The reference has no operation m.{name}. These exist: {', '.join(known)}. "
-            "To add it, add one entry to audit/reference/operations/."
+            "To add it, add one entry to audit/reference/operations/ or a function to audit/reference/arrays/."
         )
 
     def power(self, x: Any, y: Any) -> Any:
@@ -71,7 +76,29 @@ class Arithmetic:
 
     def sum(self, x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
         """Sum of the elements, along an axis or all of them."""
-        return np.sum(np.asarray(x, object), axis=axis, keepdims=keepdims)
+        x = np.asarray(x, object)
+        axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+        kept = [place for place in range(x.ndim) if place not in axes]
+        rows = x.transpose(*kept, *axes).reshape(*(x.shape[place] for place in kept), -1)
+        total = np.empty(rows.shape[:-1], object)
+        for place in np.ndindex(total.shape):
+            total[place] = self.total(rows[place].tolist())
+        if keepdims:
+            total = total.reshape([1 if place in axes else size for place, size in enumerate(x.shape)])
+        return total if total.shape else total[()]
+
+    def total(self, numbers: Sequence[Any]) -> Any:
+        """Sum of a sequence of numbers, as one operation."""
+        numbers = list(numbers)
+        if len(numbers) < 2:
+            return numbers[0] if numbers else 0
+        return self._apply("sum", tuple(numbers), None)
+
+    def dot(self, x: Sequence[Any], y: Sequence[Any]) -> Any:
+        """Sum of the products of two sequences of numbers of equal length, as one operation."""
+        if len(x) != len(y):
+            raise AuditError(f"A dot product of {len(x)} and {len(y)} numbers.")
+        return self._apply("dot", (*x, *y), None) if len(x) else 0
 
     def mean(self, x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
         """Mean of the elements, along an axis or all of them."""
@@ -81,7 +108,22 @@ class Arithmetic:
 
     def matmul(self, x: Any, y: Any) -> Any:
         """Matrix product."""
-        return np.matmul(x, y)
+        x, y = np.asarray(x, object), np.asarray(y, object)
+        rows, columns = x if x.ndim > 1 else x[None, :], y if y.ndim > 1 else y[:, None]
+        lead = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
+        rows = np.broadcast_to(rows, (*lead, *rows.shape[-2:]))
+        columns = np.broadcast_to(columns, (*lead, *columns.shape[-2:])).swapaxes(-1, -2)
+        product = np.empty((*lead, rows.shape[-2], columns.shape[-2]), object)
+        for place in np.ndindex(lead):
+            left, right = rows[place].tolist(), columns[place].tolist()
+            for i, row in enumerate(left):
+                for j, column in enumerate(right):
+                    product[(*place, i, j)] = self.dot(row, column)
+        if x.ndim == 1:
+            product = product[..., 0, :]
+        if y.ndim == 1:
+            product = product[..., 0]
+        return product if product.shape else product[()]
 
     def transpose(self, x: Any, axes: tuple[int, ...] | None = None) -> Any:
         """Axes in another order, reversed by default."""

@@ -1,0 +1,16 @@
+"""Functions of arrays, made of operations on their elements: each is called with the arithmetic first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from audit.reference.arrays.convolution import CONVOLUTIONS
+from audit.reference.arrays.linear import LINEAR
+from audit.reference.arrays.ordering import ORDERING
+from audit.reference.arrays.reductions import REDUCTIONS
+from audit.reference.arrays.scans import SCANS
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {**REDUCTIONS, **SCANS, **ORDERING, **LINEAR, **CONVOLUTIONS}
+
+__all__ = ["FUNCTIONS"]
