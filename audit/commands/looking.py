@@ -13,8 +13,19 @@ from audit.commands.terminal import console, say
 from audit.errors import AuditError, UnknownName
 
 
-def list_everything() -> None:
-    """List cases, their groups and formats, and implementations."""
+def list_everything(
+    missing: Annotated[
+        bool, typer.Option("--missing", help="List the names and keywords of MLX that no case covers instead.")
+    ] = False,
+) -> None:
+    """List cases, their groups and formats, and implementations.
+
+    With --missing, exit status 1 if the catalogue is not complete.
+    """
+    if missing:
+        from audit.commands.missing import list_missing
+
+        raise typer.Exit(list_missing())
     from audit.patches.implementations import IMPLEMENTATIONS
     from audit.registry import broken_by, find_cases
 
