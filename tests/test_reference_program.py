@@ -83,14 +83,17 @@ def test_a_wrong_rule_is_caught_by_the_taylor_series(name: str, opinions: int, m
 
 @pytest.mark.usefixtures("fresh")
 def test_one_wrong_element_of_an_array_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = OPERATIONS["multiply"]
+    entry = OPERATIONS["dot"]
+    right = entry.factor
+    assert right is not None
 
-    def change(s: Step, x: int) -> int:
+    def change(s: Step) -> int:
         # Only where the other operand is element 5 of the second matrix.
-        node = s.record.nodes[s.operands[1]]  # type: ignore[attr-defined]
-        return s("add", x, s("multiply", s.number(Fraction(1, 100)), x)) if node.parameter == "p1.5" else x
+        x = right(s)
+        node = s.record.nodes[x]  # type: ignore[attr-defined]
+        return s("multiply", s.number(Fraction(101, 100)), x) if node.parameter == "p1.5" else x
 
-    monkeypatch.setitem(OPERATIONS, "multiply", wrong(entry, 0, change))
+    monkeypatch.setitem(OPERATIONS, "dot", replace(entry, factor=change))
     a, b, w = np.arange(1.0, 41).reshape(1, 8, 5), np.arange(1.0, 41).reshape(1, 5, 8), np.ones((1, 8, 8))
     references = References(opinions=0)
     for_a, for_b = references.enclose(batch(MATMUL, "vjp", (0, 1), [a, b], [w]))

@@ -10,7 +10,7 @@ import flint
 from flint import arb, fmpq
 
 from audit.formats import Floats
-from audit.reference.evaluate import Column, Dialect, NoDerivative, Undecided, evaluate, operator
+from audit.reference.evaluate import Column, Dialect, NoDerivative, Undecided, dot, evaluate, operator, total
 from audit.reference.operations import OPERATIONS
 from audit.reference.program import CONSTANT, INPUT, Program
 from audit.reference.saturating import sigmoid
@@ -97,7 +97,7 @@ BALLS = Dialect(
     name="balls",
     scope={
         "above": above, "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
-        "zero": ZERO, "one": ONE, "two": arb(2), "pi": arb.pi, "sigmoid": sigmoid,
+        "zero": ZERO, "one": ONE, "two": arb(2), "total": total, "dot": dot, "pi": arb.pi, "sigmoid": sigmoid,
     },
     constant=constant,
     failed=NAN,

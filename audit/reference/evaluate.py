@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from operator import mul
 from typing import Any
 
 from audit.reference.operations import OPERATIONS
@@ -17,6 +18,8 @@ from audit.reference.program import CONSTANT, INPUT, Program
 
 # Compiling a longer program takes longer than it saves on the few points such programs are asked for.
 LARGEST_GENERATED = 600
+# Sums of so many terms are written out.
+WRITTEN_OUT = 16
 
 
 class Undecided(Exception):
@@ -123,7 +126,7 @@ def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Ca
             body.extend(f"            s{operand} = lift([v{operand}])" for operand in sorted(lifts - lifted))
             lifted |= lifts
             operands_ = (f"s{operand}" if operand in lifts else f"v{operand}" for operand in operands)
-            text = dialect.expression(operation, active=flags[index]).format(*operands_, n=f"({parameter})")
+            text = _written(dialect.expression(operation, active=flags[index]), list(operands_), parameter)
             body.append(f"            v{index} = {text}")
     width = len(program.outputs)
     results = ", ".join(f"r{place}" for place in range(width))
@@ -180,9 +183,33 @@ def _interpret(
     return results
 
 
+def _written(expression: str, operands: list[str], parameter: Any) -> str:
+    """An expression of the table with its operands and parameter put in; short sums are written out."""
+    half = len(operands) // 2
+    if expression == "total({all})" and len(operands) <= WRITTEN_OUT:
+        return " + ".join(operands)
+    if expression == "dot({all})" and half <= WRITTEN_OUT:
+        return " + ".join(f"{x} * {y}" for x, y in zip(operands[:half], operands[half:], strict=True))
+    return expression.format(*operands, n=f"({parameter})", all=", ".join(operands))
+
+
+def total(*numbers: Any) -> Any:
+    """The sum of two numbers or more."""
+    return sum(numbers[1:], numbers[0])
+
+
+def dot(*numbers: Any) -> Any:
+    """The sum of the products of the first half of the numbers with the second."""
+    half = len(numbers) // 2
+    products = map(mul, numbers[:half], numbers[half:])
+    return sum(products, next(products))
+
+
 @lru_cache(maxsize=1024)
 def operator(dialect: Dialect, expression: str, arity: int, parameter: Any) -> Callable[..., Any]:
     """An expression of one operation as a function of its operands."""
     names = [f"x{place}" for place in range(arity)]
-    source = f"lambda {', '.join(names)}: {expression.format(*names, n=f'({parameter})')}"
+    source = f"lambda {', '.join(names)}: {_written(expression, names, parameter)}"
+    if expression.endswith("({all})"):
+        source = expression.removesuffix("({all})")
     return eval(source, dict(dialect.scope))  # noqa: S307  # the expression is an entry of the table of operations

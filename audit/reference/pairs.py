@@ -86,6 +86,19 @@ def _exp(m: Any, z: Pair) -> Pair:
     return Pair(size * m.cos(z.imag), size * m.sin(z.imag))
 
 
+def _total(m: Any, *numbers: Pair) -> Pair:
+    return Pair(m.total([z.real for z in numbers]), m.total([z.imag for z in numbers]))
+
+
+def _dot(m: Any, *numbers: Pair) -> Pair:
+    x, y = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    left = [z.real for z in x] + [z.imag for z in x]
+    return Pair(
+        m.dot(left, [z.real for z in y] + [-z.imag for z in y]),
+        m.dot(left, [z.imag for z in y] + [z.real for z in y]),
+    )
+
+
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda _, x, y: x + y,
     "subtract": lambda _, x, y: x - y,
@@ -96,6 +109,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda _, x: pair(1) / x,
     "abs": lambda m, x: m.sqrt(x.real * x.real + x.imag * x.imag),
     "exp": _exp,
+    "sum": _total,
+    "dot": _dot,
 }
 
 

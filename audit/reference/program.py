@@ -110,6 +110,8 @@ class Builder:
     def apply(self, operation: str, *operands: int, parameter: int | None = None) -> int:
         """An operation on earlier nodes."""
         entry = OPERATIONS[operation]
+        if entry.variadic:
+            return self._apply_to_all(operation, operands)
         constants = [self.value(operand) for operand in operands]
         if entry.fold is not None and all(c is not None for c in constants):
             folded = entry.fold(*constants) if parameter is None else entry.fold(*constants, parameter)
@@ -137,6 +139,23 @@ class Builder:
         if entry.commutative:
             operands = tuple(sorted(operands))
         return self._record(Node(operation, operands, parameter))
+
+    def _apply_to_all(self, operation: str, operands: tuple[int, ...]) -> int:
+        """A sum or a dot product, without what is exactly zero."""
+        if operation == "sum":
+            kept = [x for x in operands if self.value(x) != 0]
+            if len(kept) < 2:
+                return kept[0] if kept else self.constant(0)
+            return self.apply("add", *kept) if len(kept) == 2 else self._record(Node("sum", tuple(kept)))
+        half = len(operands) // 2
+        pairs = [
+            (x, y)
+            for x, y in zip(operands[:half], operands[half:], strict=True)
+            if self.value(x) != 0 and self.value(y) != 0
+        ]
+        if any(self.value(x) is not None or self.value(y) is not None for x, y in pairs) or len(pairs) < 2:
+            return self.apply("sum", *(self.apply("multiply", x, y) for x, y in pairs))
+        return self._record(Node("dot", (*(x for x, _ in pairs), *(y for _, y in pairs))))
 
     def _without_sign(self, index: int) -> int:
         node = self.nodes[index]

@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 from audit.formats import Floats
-from audit.reference.evaluate import Column, Dialect, NoDerivative, evaluate
+from audit.reference.evaluate import Column, Dialect, NoDerivative, dot, evaluate, total
 from audit.reference.program import Program
 
 
@@ -37,7 +37,7 @@ def _sign(x: fmpq) -> fmpq:
 
 RATIONALS = Dialect(
     name="rational",
-    scope={"exceeds": _exceeds, "flat": _flat, "sign": _sign},
+    scope={"exceeds": _exceeds, "flat": _flat, "sign": _sign, "total": total, "dot": dot},
     constant=lambda value: fmpq(value.numerator, value.denominator),
     failed=None,
     failures=(ZeroDivisionError, NoDerivative),

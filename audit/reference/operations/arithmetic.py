@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from audit.reference.operations.entry import Measure, Operation, Step, times
 
 
 def _total(z: Measure) -> int:
     return z("add", *z.sizes)
+
+
+def _total_of_all(z: Measure) -> int:
+    return z("sum", *z.sizes)
 
 
 def _same(z: Measure) -> int:
@@ -25,6 +30,17 @@ def _quotient(x: Fraction, y: Fraction) -> Fraction | None:
 
 def _integer_power(x: Fraction, n: int) -> Fraction | None:
     return x**n if x or n >= 0 else None
+
+
+def _partner(s: Step) -> int:
+    """The operand that a dot product multiplies the one at the step's position by."""
+    half = len(s.operands) // 2
+    return s.operands[(s.position + half) % len(s.operands)]
+
+
+def _dot(*numbers: Any) -> Any:
+    half = len(numbers) // 2
+    return sum(x * y for x, y in zip(numbers[:half], numbers[half:], strict=True))
 
 
 def _pull_integer_power(s: Step) -> int:
@@ -60,6 +76,16 @@ ARITHMETIC = {
         rational="{0} / {1}", outside="{1}.is_zero()",
         size=lambda z: z("divide", z("multiply", *z.sizes), z("square", z.operands[1])),
         fold=_quotient, neutral={1: 1}, odd=True,
+    ),
+    # Sums of many numbers are one node, and so are dot products: the left operands first, then the right ones.
+    "sum": Operation(
+        "total({all})", lambda context, *xs: context.fsum(xs), (lambda s: s.cotangent,),
+        rational="total({all})", size=_total_of_all, fold=lambda *xs: sum(xs, Fraction(0)), variadic=True,
+    ),
+    "dot": Operation(
+        "dot({all})", lambda context, *xs: context.fdot(xs[: len(xs) // 2], xs[len(xs) // 2 :]),
+        (lambda s: s("multiply", s.cotangent, _partner(s)),),
+        rational="dot({all})", size=lambda z: z("dot", *z.sizes), fold=_dot, variadic=True, factor=_partner,
     ),
     "negative": Operation(
         "-{0}", lambda _, x: -x, (lambda s: s("negative", s.cotangent),),

@@ -27,13 +27,17 @@ class Recorder(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One node during the reverse sweep: where to record, its operands, its own value, its cotangent."""
+    """One node during the reverse sweep: where to record, its operands, its own value, its cotangent.
+
+    `position` is that of the operand whose cotangent is asked for.
+    """
 
     record: Recorder
     operands: tuple[int, ...]
     value: int
     cotangent: int
     parameter: int
+    position: int = 0
 
     def __call__(self, operation: str, *operands: int) -> int:
         """Record an operation."""
@@ -70,10 +74,12 @@ class Operation:
     """One operation.
 
     Args:
-        ball: Python expression on Arb balls, with ``{0}``, ``{1}`` ... for the operands, ``{n}`` for the parameter,
-            and the names ``zero``, ``one``, ``two``; on power series too unless `series` is given.
+        ball: Python expression on Arb balls, with ``{0}``, ``{1}`` ... for the operands, ``{all}`` for all of them
+            with commas between, ``{n}`` for the parameter, and the names ``zero``, ``one``, ``two``; on power series
+            too unless `series` is given.
         mp: the operation on mpmath numbers, called as ``mp(context, *operands[, parameter])``.
-        pulls: for each operand, its cotangent from the node's own; None where nothing flows (a condition).
+        pulls: for each operand, its cotangent from the node's own; None where nothing flows (a condition). Of a
+            variadic operation one pull, which `Step.position` tells the operand it is for.
         series: expression on power series, where it differs from that on balls.
         rational: expression on exact rationals, None if the value need not be rational.
         outside: expression on balls, true only where the operation certainly has no value.
@@ -83,6 +89,8 @@ class Operation:
         commutative: whether the operands may be exchanged.
         odd: whether the sign of each operand is a sign of the result.
         logical: whether the result is a truth value.
+        variadic: whether it takes any number of operands.
+        factor: what a dot product multiplies the cotangent by, so that many such products become one dot product again.
     """
 
     ball: str
@@ -97,6 +105,14 @@ class Operation:
     commutative: bool = False
     odd: bool = False
     logical: bool = False
+    variadic: bool = False
+    factor: Callable[[Step], int] | None = None
+
+    def pull(self, position: int) -> Pull | None:
+        """The pull of the operand at a position."""
+        if self.variadic:
+            return self.pulls[0]
+        return self.pulls[position] if position < len(self.pulls) else None
 
 
 def times(partial: Callable[[Step], int]) -> tuple[Pull, ...]:
