@@ -96,6 +96,22 @@ class Opinion:
                 )
             self._step_bits *= 2
 
+    def estimate(self, index: int) -> tuple[str, float]:
+        """A result of the column as mpmath sees it, to 25 digits, and a bound of its error.
+
+        Raises:
+            ZeroDivisionError, ValueError, OverflowError: there is no value.
+        """
+        order = max((len(chain) for chain in self._meaning.partials), default=1)
+        self._step_bits = STEP_BITS
+        while True:
+            self._mp.prec = (order + 1) * (self._step_bits + 60) + 100 + self._spread
+            value, error = self._result(index)
+            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
+            if sharp or self._step_bits >= LARGEST_STEP_BITS:
+                return self._mp.nstr(value, 25), float(error)
+            self._step_bits *= 2
+
     def _result(self, index: int) -> tuple[Any, Any]:
         """A result of the column and a bound of its error."""
         meaning = self._meaning
