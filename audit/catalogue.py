@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import cases
 from audit.names import Name, canonical, names, version
+from audit.operation import Operation
 from audit.registry import Broken, broken_by
 from audit.signatures import REQUIRED, Parameter, signatures_of
 from cases import exempt as lists
@@ -148,18 +149,30 @@ def _is_argument(parameter: Parameter, operations: Sequence[Covering]) -> bool:
     """Whether it is an array that every call gives, or one that an operation differentiates by."""
     if any(parameter.name in operation.arguments for operation in operations):
         return True
-    return parameter.is_array and parameter.default is REQUIRED
+    return parameter.is_array and parameter.default is REQUIRED and "None" not in parameter.annotation
 
 
 def _short(parameter: Parameter, operations: Sequence[Covering], choices: int | None) -> str:
-    """What is wanting of the values that a keyword is given; empty if nothing is."""
-    given = [value for operation in operations for value in operation.parameters.get(parameter.name, ())]
-    distinct = {_text(value) for value in given} - {_text(parameter.default)}
+    """What is wanting of the values that a keyword is given; empty if nothing is.
+
+    An array that may be left out is given once: its numbers vary with the points.
+    """
+    asked = {_text(value) for operation in operations for value in _asked(operation, parameter.name)}
+    distinct = asked - {_text(parameter.default)}
     wanted = min(ENOUGH, choices - (parameter.default is not REQUIRED)) if choices else ENOUGH
+    if parameter.is_array and "str" not in parameter.annotation:
+        wanted = 1
     if len(distinct) >= wanted:
         return ""
     kind = "values" if parameter.default is REQUIRED else f"values other than {parameter.default!r}"
     return f"{len(distinct)} of {wanted} {kind}"
+
+
+def _asked(operation: Covering, keyword: str) -> list[Any]:
+    """The values of a keyword that some question is asked with: a declared value may go with no shapes."""
+    if isinstance(operation, Operation) and not operation.elementwise:
+        return [chosen[keyword] for _, chosen in operation.configurations() if keyword in chosen]
+    return list(operation.parameters.get(keyword, ()))
 
 
 def _text(value: Any) -> str:
