@@ -20,6 +20,7 @@ from audit.reference import Answer, References
 from audit.reference.enclosure import Right
 from audit.table import Asked, Compared, tabulate
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
+from audit.watch import during
 
 Index = NDArray[np.intp]
 Witnesses = Callable[[Answer, Index], Witness]
@@ -67,6 +68,7 @@ class Question:
         return Asked(self.batch, self.origin)
 
 
+@during("judging")
 def compare(question: Question, implementation: Implementation, references: References) -> pa.Table:
     """Ask one implementation for a batch and judge what it returns.
 
@@ -91,6 +93,15 @@ def compare(question: Question, implementation: Implementation, references: Refe
     return pa.concat_tables(tables)
 
 
+def unasked(question: Question, implementation: Implementation, verdict: Verdict, message: str) -> pa.Table:
+    """The rows of a batch that must not be asked, since the library does not survive it: all of one verdict."""
+    bare = replace(question, witnesses=None)
+    return pa.concat_tables(
+        [_table(bare, implementation, index, None, verdict, message) for index in range(len(question.answers))]
+    )
+
+
+@during("mlx")
 def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] | None, Verdict, str]:
     reason = implementation.unavailable()
     if reason:

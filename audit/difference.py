@@ -28,6 +28,7 @@ from audit.families import power
 from audit.formats import FLOAT64, Floats
 from audit.reference import Answer, References, Rounded
 from audit.reference.remainder import Line, largest_derivatives
+from audit.watch import during
 
 Index = NDArray[np.intp]
 Source = Callable[[list[Floats], tuple[int, ...]], tuple[Floats, Floats]]
@@ -94,6 +95,7 @@ class Taker:
     batch: Batch
     taken: dict[tuple[str, bytes], Witness] = field(default_factory=dict)
 
+    @during("witnesses")
     def __call__(self, answer: Answer, rows: Index) -> Witness:
         """Witnesses of some rows of an answer, and a note of every one that contradicts the reference."""
         key = (answer.argument, rows.tobytes())
@@ -174,6 +176,7 @@ class Taker:
         truncation = order / 24 * (np.abs(weights) * remainder).sum(axis=1)
         return Scaled(np.where(exact, total, np.nan), truncation + rounding, lift - order * step)
 
+    @during("mlx")
     def _library(self, primals: list[Floats], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
         """MLX's own forward values, ``[rows, outputs]``; NaN, and so no witness, where it gives none of that shape."""
         nothing = np.full(shape, np.nan)

@@ -21,6 +21,7 @@ from audit.files import replacing
 from audit.rows import SCHEMA
 
 _SHARDS = b"gradaudit.shards"
+_REMARKS = b"gradaudit.remarks"
 
 Filters = list[tuple[str, str, object]]
 
@@ -49,12 +50,13 @@ class Store:
             return frozenset(_sealed_shards(self.sealed))
         return frozenset(unquote(path.stem) for path in self._shards.glob("*.parquet"))
 
-    def write(self, shard: str, rows: pa.Table) -> None:
+    def write(self, shard: str, rows: pa.Table, remarks: str = "") -> None:
         """Put a finished shard on disk.
 
         Args:
             shard: its name.
             rows: a table of `audit.rows.SCHEMA`.
+            remarks: kept with the rows until the run is sealed.
 
         Raises:
             AuditError: the columns are not those of the schema, or the disk is full or not writable.
@@ -62,8 +64,38 @@ class Store:
         if rows.schema != SCHEMA:
             wrong = [f.name for f in SCHEMA if f.name not in rows.schema.names or rows.schema.field(f.name) != f]
             raise AuditError(f"Shard {shard!r}: columns {wrong} are not as in audit.rows.SCHEMA.")
-        with replacing(self._path(shard)) as temporary, _writer(temporary, SCHEMA) as writer:
+        schema = SCHEMA.with_metadata({_REMARKS: remarks.encode()})
+        with replacing(self._path(shard)) as temporary, _writer(temporary, schema) as writer:
             writer.write_table(rows, row_group_size=max(len(rows), 1))
+
+    def remarks(self, shard: str) -> str:
+        """What was written with a shard; empty if there was nothing, or once the run is sealed.
+
+        Raises:
+            AuditError: the shard's file is absent, truncated or not one of this audit.
+        """
+        return "" if self.sealed.exists() else _metadata(self._path(shard)).get(_REMARKS, b"").decode()
+
+    def sealed_remarks(self) -> str:
+        """What the run was sealed with."""
+        return _metadata(self.sealed).get(_REMARKS, b"").decode() if self.sealed.exists() else ""
+
+    def sweep(self) -> list[str]:
+        """Remove what a run that was killed left half done.
+
+        Returns:
+            Names of the shards whose files cannot be read, as after a loss of power: they are to be run again.
+        """
+        for path in (*self.folder.glob(".*.tmp"), *self._shards.glob(".*.tmp")):
+            path.unlink(missing_ok=True)
+        damaged = []
+        for path in self._shards.glob("*.parquet"):
+            try:
+                _metadata(path)
+            except AuditError:
+                path.unlink(missing_ok=True)
+                damaged.append(unquote(path.stem))
+        return damaged
 
     def read(self, shards: Sequence[str] | None = None) -> pa.Table:
         """Rows on disk, in plan order.
@@ -101,20 +133,23 @@ class Store:
             self.sealed, lambda: pq.read_table(self.sealed, columns=wanted.names, filters=filters or None), wanted
         )
 
-    def seal(self, order: Sequence[str]) -> Path:
+    def seal(self, order: Sequence[str], remarks: str = "") -> Path:
         """Join the shards into one file, one row group each, and remove their files.
 
         Args:
             order: names of all shards in plan order.
+            remarks: kept with the rows; they should depend on nothing but the rows.
 
         Raises:
             AuditError: a shard is missing or cannot be read; what is on disk is left as it was.
         """
         if not self.sealed.exists():
-            missing = [shard for shard in order if shard not in self.finished()]
+            there = self.finished()
+            missing = [shard for shard in order if shard not in there]
             if missing:
                 raise AuditError(f"{self.folder}: shards {missing} are not finished. Go on with --resume.")
-            schema = SCHEMA.with_metadata({_SHARDS: json.dumps(list(order)).encode()})
+            names = json.dumps(list(order)).encode()
+            schema = SCHEMA.with_metadata({_SHARDS: names, _REMARKS: remarks.encode()})
             with replacing(self.sealed) as temporary, _writer(temporary, schema) as writer:
                 for part in self._parts(order):
                     writer.write_table(part, row_group_size=max(len(part), 1))
@@ -154,11 +189,15 @@ def _checked(path: Path, load: Callable[[], pa.Table], schema: pa.Schema = SCHEM
     return table.unify_dictionaries().combine_chunks().replace_schema_metadata(None)
 
 
-def _sealed_shards(path: Path) -> list[str]:
+def _metadata(path: Path) -> dict[bytes, bytes]:
     try:
-        metadata = pq.read_schema(path).metadata or {}
+        return pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
         raise AuditError(f"{path} is truncated or damaged: {_first_line(error)} Delete it and run again.") from error
+
+
+def _sealed_shards(path: Path) -> list[str]:
+    metadata = _metadata(path)
     if _SHARDS not in metadata:
         raise AuditError(f"{path} holds no comparison rows of this audit. Name another folder with --output.")
     return json.loads(metadata[_SHARDS])

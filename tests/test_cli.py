@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import audit.__main__ as entry
 from audit.cli import app
 from audit.commands import options, reporting, running
+from audit.commands.terminal import Lines, console
 from audit.errors import AuditError
 from audit.report.folder import Remarks, write_reports
 from audit.report.json_report import Series, read_report
@@ -23,7 +24,7 @@ from audit.store import Store
 
 COMMANDS: dict[str, Any] = getattr(get_command(app), "commands", {})
 PLACE: dict[str, str] = dict.fromkeys(("mlx", "wheel", "device", "platform", "python", "compiler", "commit"), "none")
-SMALL = ["--quick", "-k", "1328 and traps", "--format", "float16"]
+SMALL = ["--quick", "-k", "1328 and traps", "--format", "float16", "--workers", "0"]
 
 
 def call(*arguments: str) -> tuple[int, str]:
@@ -71,7 +72,7 @@ def test_a_run_of_stock_alone(tmp_path: Path) -> None:
     status, text = call("run", *SMALL, "--output", str(tmp_path / "run"))
     assert re.search(r"mlx: \d+ mismatches in 28 comparisons, 0 in 0 of the scale families", text)
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
-        *("plan.json", "rows.parquet", "before.json", "summary.md", "manifest.json")
+        *("plan.json", "rows.parquet", "before.json", "summary.md", "costs.json", "manifest.json")
     }
     assert status in (0, 1)
     assert call("verify", str(tmp_path / "run"))[0] == 0
@@ -125,14 +126,16 @@ def _with_a_right_row_listed(reports: Any, rows: Any, baseline: frozenset[str]) 
 
 def test_ctrl_c_keeps_what_is_finished_and_resuming_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(tmp_path / "run")
-    arguments = ["run", "-k", "1328 and traps", "--quick", "--implementation", "python", "--output", folder]
+    arguments = ["run", "-k", "1328 and traps", "--quick", "--implementation", "python", "--workers", "0"]
+    arguments += ["--output", folder]
 
-    def interrupted(plan: Any, store: Store, references: Any, progress: Any = None) -> Any:
-        def stop(shard: Any, rows: int) -> None:
-            progress(shard, rows)
-            raise KeyboardInterrupt
+    def interrupted(plan: Any, store: Store, references: Any, _: Any = None) -> Any:
+        class Interrupting(Lines):
+            def done(self, shard: Any, rows: int, mismatches: int) -> None:
+                super().done(shard, rows, mismatches)
+                raise KeyboardInterrupt
 
-        return real_execute(plan, store, references, stop)
+        return real_execute(plan, store, references, Interrupting(console()))
 
     monkeypatch.setattr(job, "execute", interrupted)
     status, text = call(*arguments)

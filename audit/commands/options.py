@@ -32,6 +32,13 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with an unfinished run: that of --output, or else the newest.")
 ]
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", help="Processes that ask MLX: one a core if not given; 0 asks it in this process."
+    ),
+]
+
 
 def size_of(*, quick: bool, nightly: bool) -> Literal["quick", "default", "nightly"]:
     """The size of a run.
@@ -42,6 +49,17 @@ def size_of(*, quick: bool, nightly: bool) -> Literal["quick", "default", "night
     if quick and nightly:
         raise AuditError("--quick and --nightly exclude each other: give one of them.")
     return "quick" if quick else "nightly" if nightly else "default"
+
+
+def workers_of(number: int | None) -> int | None:
+    """The number of workers, checked; None if it is left to the audit.
+
+    Raises:
+        AuditError: it is negative.
+    """
+    if number is not None and number < 0:
+        raise AuditError(f"There cannot be {number} workers: write --workers 1 or more, or 0 for none.")
+    return number
 
 
 def device_of(name: str) -> str:

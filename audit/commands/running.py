@@ -20,9 +20,11 @@ from audit.commands.options import (
     Quick,
     Resume,
     Seed,
+    Workers,
     device_of,
     near,
     size_of,
+    workers_of,
 )
 from audit.commands.terminal import progress_of, say
 from audit.errors import AuditError
@@ -54,6 +56,7 @@ def audit(
     quick: Quick = False,
     nightly: Nightly = False,
     resume: Resume = False,
+    workers: Workers = None,
     accept: Accept = False,
 ) -> None:
     """Audit stock and patched MLX, and compare them.
@@ -69,7 +72,7 @@ def audit(
     after = "python" if reason else "mlx+divide"
     names = ("mlx", after, *(("python",) if nightly and not reason else ()))
     selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
-    done, request = _perform(selection, device, output, after, resume=resume)
+    done, request = _perform(selection, device, output, after, resume=resume, workers=workers)
     if accept:
         _accept(done, request)
         return
@@ -88,6 +91,7 @@ def run(
     quick: Quick = False,
     nightly: Nightly = False,
     resume: Resume = False,
+    workers: Workers = None,
 ) -> None:
     """Audit the implementations that are named.
 
@@ -98,14 +102,15 @@ def run(
 
     names = tuple(dict.fromkeys(implementations or ["mlx"]))
     selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
-    done, _ = _perform(selection, device, output, names[1] if len(names) > 1 else None, resume=resume)
+    after = names[1] if len(names) > 1 else None
+    done, _ = _perform(selection, device, output, after, resume=resume, workers=workers)
     _complete(done)
     if not all(judged.as_expected for judged in done.judged):
         raise typer.Exit(1)
 
 
 def _perform(
-    selection: Selection, device: str, output: Path | None, after: str | None, *, resume: bool
+    selection: Selection, device: str, output: Path | None, after: str | None, *, resume: bool, workers: int | None
 ) -> tuple[Done, Request]:
     """Do a run and print what came of it."""
     from audit.run import plan
@@ -117,7 +122,9 @@ def _perform(
     folder = output or (latest(RUNS, finished=False) if resume else new_folder(RUNS))
     try:
         with progress_of(request.plan) as progress:
-            done = perform(request, folder, listed(BASELINE), resume=resume, progress=progress)
+            done = perform(
+                request, folder, listed(BASELINE), resume=resume, workers=workers_of(workers), progress=progress
+            )
     except Stopped as stopped:
         say(str(stopped))
         raise typer.Exit(130) from None

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as RichProgress
 
 if TYPE_CHECKING:
-    from audit.run import Plan, Shard
+    from audit.run import Plan, Progress, Shard
 
 
 def console() -> Console:
@@ -26,22 +34,78 @@ def say(*lines: str) -> None:
 
 
 @contextmanager
-def progress_of(plan: Plan) -> Iterator[Callable[[Shard, int], None]]:
-    """A function to be called with each finished shard and its number of rows (0 if it was there before)."""
+def progress_of(plan: Plan) -> Iterator[Progress]:
+    """Tells of a run: by a bar on a terminal, by a line a shard elsewhere."""
     out = console()
     if not out.is_terminal:
-        yield lambda shard, rows: out.print(_line(shard, rows), markup=False)
+        yield Lines(out)
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True) as progress:
-        bar = progress.add_task(plan.shards[0].label if plan.shards else "", total=len(plan.shards))
-        following = {shard.key: after.label for shard, after in zip(plan.shards, plan.shards[1:], strict=False)}
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[mismatches]} mismatches"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=out, transient=True) as bars:
+        yield Bar(bars, bars.add_task("", total=len(plan.shards), mismatches=0))
 
-        def report(shard: Shard, _rows: int) -> None:
-            progress.update(bar, advance=1, description=following.get(shard.key, shard.label))
 
-        yield report
+class Lines:
+    """A line for each finished shard.
+
+    Args:
+        out: where they are printed.
+    """
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+
+    def begun(self, shard: Shard) -> None:
+        """Nothing yet."""
+
+    def done(self, shard: Shard, rows: int, mismatches: int) -> None:
+        """Its name and how many comparisons it has."""
+        found = f", {mismatches} mismatches" if mismatches else ""
+        self.noted(f"{shard.label}: {f'{rows} comparisons{found}' if rows else 'done before'}")
+
+    def noted(self, text: str) -> None:
+        """A line."""
+        self._out.print(text, markup=False)
 
 
-def _line(shard: Shard, rows: int) -> str:
-    return f"{shard.label}: {f'{rows} comparisons' if rows else 'done before'}"
+class Bar:
+    """How many shards are done, which are in work, the mismatches so far, and the time.
+
+    Args:
+        bars: the display.
+        task: the line of the run.
+    """
+
+    def __init__(self, bars: RichProgress, task: TaskID) -> None:
+        self._bars, self._task = bars, task
+        self._working: dict[str, str] = {}
+        self._mismatches = 0
+
+    def begun(self, shard: Shard) -> None:
+        """Show it among those in work."""
+        self._working[shard.key] = shard.label
+        self._show(0)
+
+    def done(self, shard: Shard, rows: int, mismatches: int) -> None:  # noqa: ARG002  lines tell the rows, a bar does not
+        """Count it."""
+        self._working.pop(shard.key, None)
+        self._mismatches += mismatches
+        self._show(1)
+
+    def noted(self, text: str) -> None:
+        """A line above the bar."""
+        self._bars.console.print(text, markup=False)
+
+    def _show(self, advance: int) -> None:
+        names = list(self._working.values())
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        description = ", ".join(names[:3]) + more
+        self._bars.update(self._task, advance=advance, description=description, mismatches=self._mismatches)

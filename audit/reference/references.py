@@ -18,6 +18,7 @@ from audit.reference.enclosure import Enclosures, State
 from audit.reference.mpmath_check import ELEMENTS, Opinion, sample
 from audit.reference.plan import Plan
 from audit.reference.store import Store, key
+from audit.watch import during
 
 # Numbers held as balls at a time: points of a block times nodes of its program.
 BLOCK_NUMBERS = 2**17
@@ -81,6 +82,7 @@ class References:
         """Seconds of processor time by kind of work."""
         return self._clock.seconds
 
+    @during("references")
     def enclose(self, batch: Batch, *, exact: bool = False) -> list[Answer]:
         """The right values of a batch, one answer per compared argument.
 

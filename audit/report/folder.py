@@ -30,12 +30,14 @@ class Remarks:
         probe: rows of the probe table.
         notes: what was skipped, and what else the reader must know, a sentence each.
         patches: compiled patches and their sources.
+        costs: what the run cost, as pairs of what and how much.
     """
 
     environment: Mapping[str, str]
     probe: Sequence[ProbeRow] = ()
     notes: Sequence[str] = ()
     patches: Sequence[Path] = ()
+    costs: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def write_reports(store: Store, series: Series, before: str, after: str | None, 
         comparison=comparison.lines() if comparison else (),
         probe=remarks.probe,
         notes=remarks.notes,
+        costs=remarks.costs,
         picture=PICTURE if pictured else "",
     )
     write(store.folder / "summary.md", text)

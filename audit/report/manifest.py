@@ -56,8 +56,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def contents(folder: Path) -> list[Path]:
-    """The files of a run, the manifest left out, by name."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
+    """The files of a run by name, the manifest left out, and hidden files, which belong to runs that go on."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return sorted(path for path in found if path != folder / NAME)
 
 
 def _entry(path: Path, name: str) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def summary(
     comparison: Sequence[str] = (),
     probe: Sequence[ProbeRow] = (),
     notes: Sequence[str] = (),
+    costs: Sequence[tuple[str, str]] = (),
     picture: str = "",
 ) -> str:
     """The summary of a run.
@@ -47,6 +48,7 @@ def summary(
         comparison: their comparison in lines.
         probe: rows of the probe table.
         notes: what was skipped, and what else the reader must know, a sentence each.
+        costs: what the run cost, as pairs of what and how much.
         picture: path of the picture of the exponent range, beside the summary; empty if there is none.
     """
     template = _environment().get_template("summary.md.j2")
@@ -58,6 +60,7 @@ def summary(
         comparison=comparison,
         probe=probe,
         notes=notes,
+        costs=costs,
         picture=picture,
         table=counts_table,
         count=_count,

@@ -11,6 +11,7 @@ from typing import Any
 from audit.errors import AuditError
 from audit.files import read_json, write_json
 from audit.report.manifest import NAME as MANIFEST
+from audit.run.lock import NAME as LOCK
 from audit.run.plan import Plan
 
 PLAN = "plan.json"
@@ -66,7 +67,7 @@ def begin(folder: Path, request: Request, *, resume: bool) -> None:
     """
     path = folder / PLAN
     if not path.exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(entry.name != LOCK for entry in folder.iterdir()):
             raise AuditError(f"{folder} is not empty and holds no run. Name another folder with --output.")
         write_json(path, request.to_json())
         return

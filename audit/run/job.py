@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from audit.errors import AuditError, Unavailable
-from audit.files import write
+from audit.files import read_json, write, write_json
 from audit.patches.compiler import cache_folder
 from audit.patches.implementations import PATCHES
 from audit.reference import References
@@ -16,12 +17,21 @@ from audit.report.environment import environment
 from audit.report.folder import PICTURE, Remarks, Reports, write_reports
 from audit.report.json_report import Series
 from audit.report.markdown import ProbeRow
-from audit.run.execute import Progress, execute
+from audit.run.device import choose_device
+from audit.run.execute import execute
 from audit.run.expected import Judged, judge_reports
 from audit.run.folders import Request, begin
+from audit.run.kernels import kernels
+from audit.run.lock import locked
+from audit.run.outcome import Outcome
 from audit.run.plan import Plan
+from audit.run.pool import cores, execute_in_workers
 from audit.run.probe import Probe, probe
+from audit.run.progress import Progress
+from audit.run.worker import Setting
 from audit.store import Store
+
+COSTS = "costs.json"
 
 
 class Stopped(Exception):
@@ -38,6 +48,7 @@ class Done:
         judged: every implementation's mismatches against the expected ones.
         notes: what was skipped or failed, a sentence each.
         failures: those of the notes that are faults of the audit or of its cases.
+        costs: what the run cost, as pairs of what and how much.
     """
 
     folder: Path
@@ -45,52 +56,45 @@ class Done:
     judged: Sequence[Judged]
     notes: Sequence[str]
     failures: Sequence[str]
-
-
-def choose_device(plan: Plan, device: str) -> Plan:
-    """The plan on a device; where that is absent, nothing of it can be run, and its rows say so.
-
-    Args:
-        plan: the plan.
-        device: ``"cpu"`` or ``"gpu"``.
-    """
-    import mlx.core as mx
-
-    if device == "gpu" and not mx.is_available(mx.gpu):
-        return replace(
-            plan,
-            implementations=tuple(
-                replace(implementation, unavailable=_no_gpu) for implementation in plan.implementations
-            ),
-        )
-    mx.set_default_device(mx.gpu if device == "gpu" else mx.cpu)
-    return plan
+    costs: Sequence[tuple[str, str]] = ()
 
 
 def perform(
-    request: Request, folder: Path, baseline: frozenset[str], *, resume: bool, progress: Progress | None = None
+    request: Request,
+    folder: Path,
+    baseline: frozenset[str],
+    *,
+    resume: bool,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Done:
     """Do a run, or what is left of it, and write its reports.
 
     Args:
         request: what is asked.
-        folder: where the run writes.
+        folder: where the run writes; nobody else may do so meanwhile.
         baseline: ids of the mismatches that are listed for stock MLX.
         resume: go on with the run that the folder holds.
-        progress: called with each finished shard and its number of rows.
+        workers: processes that ask MLX; None for as many as there are cores, 0 to ask it in this one.
+        progress: is told of each shard.
 
     Raises:
-        AuditError: the folder cannot be used or written to.
+        AuditError: the folder cannot be used or written to, or another run writes to it.
         Stopped: it was interrupted; finished shards are kept.
     """
-    begin(folder, request, resume=resume)
+    with locked(folder):
+        begin(folder, request, resume=resume)
+        return _perform(request, folder, baseline, cores() if workers is None else workers, progress)
+
+
+def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: int, progress: Progress | None) -> Done:
     plan = choose_device(request.plan, request.device)
     store, keys = Store(folder), [shard.key for shard in plan.shards]
     if store.sealed.exists() and set(keys) - store.finished():
         raise AuditError(f"The run in {folder} is closed without parts that failed: run again with another --output.")
+    notes = [f"The rows of {shard} could not be read and were made again." for shard in store.sweep()]
     try:
-        references = References(cache_folder() / "references")
-        outcome = execute(plan, store, references, progress)
+        outcome = _execute(plan, request, store, workers, progress)
         table = probe(plan.implementations)
     except KeyboardInterrupt:
         kept = len(store.finished())
@@ -101,15 +105,33 @@ def perform(
     there = store.finished()
     if not there & set(keys):
         raise AuditError("Nothing could be run: " + "; ".join([*_broken(plan), *outcome.failures][:3]))
-    store.seal([key for key in keys if key in there])
+    store.seal([key for key in keys if key in there], outcome.remarks())
     failures = [*_broken(plan), *outcome.failures, *outcome.contradictions]
-    notes = [*failures, *_skipped(plan)]
-    if references.unwritable:
-        notes.append(f"Right values are not kept for the next run: {references.unwritable}. Set GRADAUDIT_CACHE.")
-    remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan))
+    notes = [*failures, *_skipped(plan), *notes]
+    if outcome.unkept:
+        notes.append(f"Right values are not kept for the next run: {outcome.unkept}. Set GRADAUDIT_CACHE.")
+    costs = _costs(folder)
+    remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan), costs)
     reports = write_reports(store, _series(plan), request.before, request.after, remarks)
     judged = judge_reports(reports.by_implementation, store.select(COUNTED), baseline)
-    return Done(folder, reports, judged, notes, failures)
+    return Done(folder, reports, judged, notes, failures, costs)
+
+
+def _execute(plan: Plan, request: Request, store: Store, workers: int, progress: Progress | None) -> Outcome:
+    """Run what is left to be run, and write what it cost."""
+    if store.sealed.exists():
+        return Outcome.from_text(store.sealed_remarks())
+    begun, before = time.monotonic(), kernels()
+    folder = cache_folder() / "references"
+    if workers:
+        setting = Setting(request.plan.selection, request.device, store.folder, folder)
+        outcome = execute_in_workers(plan, setting, workers, progress)
+    else:
+        outcome = execute(plan, store, References(folder), progress)
+    outcome.compilations += len(kernels() - before)
+    who = f"{workers} workers" if workers else "one process"
+    write_json(store.folder / COSTS, {f"seconds, {who}": f"{time.monotonic() - begun:.1f}"} | dict(outcome.told()))
+    return outcome
 
 
 def accept(done: Done, request: Request, baselines: Path, name: str) -> list[Path]:
@@ -137,8 +159,9 @@ def accept(done: Done, request: Request, baselines: Path, name: str) -> list[Pat
     return written
 
 
-def _no_gpu() -> str:
-    return "There is no GPU that MLX can use here."
+def _costs(folder: Path) -> list[tuple[str, str]]:
+    path = folder / COSTS
+    return list(read_json(path).items()) if path.exists() else []
 
 
 def _series(plan: Plan) -> Series:

@@ -1,0 +1,36 @@
+"""What a run tells whoever watches it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from audit.run.plan import Shard
+
+
+class Progress(Protocol):
+    """Is told what happens, in the thread that started the run."""
+
+    def begun(self, shard: Shard) -> None:
+        """A shard is being worked on."""
+        ...
+
+    def done(self, shard: Shard, rows: int, mismatches: int) -> None:
+        """A shard is finished; of no rows, if it was there before or could not be run."""
+        ...
+
+    def noted(self, text: str) -> None:
+        """Something happened that the user should know now: a worker died and is replaced."""
+        ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def begun(self, shard: Shard) -> None:
+        """As `Progress.begun`."""
+
+    def done(self, shard: Shard, rows: int, mismatches: int) -> None:
+        """As `Progress.done`."""
+
+    def noted(self, text: str) -> None:
+        """As `Progress.noted`."""
