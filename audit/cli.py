@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from audit.commands.looking import list_everything, patch, show
-from audit.commands.reporting import compare, readme, verify
+from audit.commands.reporting import compare, coverage, readme, verify
 from audit.commands.running import audit, run
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ for name, command in {
     "show": show,
     "compare": compare,
     "verify": verify,
+    "coverage": coverage,
     "patch": patch,
     "readme": readme,
 }.items():

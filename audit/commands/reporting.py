@@ -1,4 +1,4 @@
-"""`gradaudit compare`, `gradaudit verify` and `gradaudit readme`."""
+"""`gradaudit compare`, `gradaudit verify`, `gradaudit coverage` and `gradaudit readme`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from audit.commands.options import REPORTS, ROOT
+from audit.commands.options import REPORTS, ROOT, RUNS
 from audit.commands.terminal import say
 
 # Newly wrong rows that are listed without being asked for.
@@ -57,6 +57,27 @@ def verify(folder: Annotated[Path, typer.Argument(help="The folder of a finished
     if problems:
         raise typer.Exit(1)
     say(f"{folder} is as it was written, and its counts follow from its rows.")
+
+
+def coverage(
+    folder: Annotated[
+        Path | None, typer.Argument(help="The folder of a run; by default the newest finished one.")
+    ] = None,
+) -> None:
+    """Say how much of MLX a run asked.
+
+    By format, in vjp and in jvp, and what it did not ask. Exit status 1 if anything is missing.
+    """
+    from audit.catalogue import find_operations
+    from audit.report.coverage import count_rows, coverage_lines
+    from audit.report.coverage import coverage as coverage_of
+    from audit.run.folders import latest
+    from audit.store import Store
+
+    rows = Store(folder or latest(RUNS, finished=True)).select(["case", "function", "format", "mode", "verdict"])
+    found = coverage_of(count_rows(rows), find_operations()[0])
+    say(*coverage_lines(found))
+    raise typer.Exit(0 if found.complete else 1)
 
 
 def readme(
