@@ -62,7 +62,8 @@ def identify(batch: Batch, origin: Origin, argument: str, elements: int) -> Bits
     traced = ",".join(str(i) for i in mode.traced)
     parts = (origin.text, batch.group, batch.function.name, batch.format.name, mode.kind, traced, argument)
     mixed = " ".join(fmt.name for fmt in (*batch.formats, *([batch.result] if batch.result else ())))
-    text = "\x1f".join((*parts, batch.layout, batch.wrap, *([mixed] if mixed else ())))
+    shapes = " ".join(str(array.shape[1:]) for array in (*batch.primals, *batch.weights) if array.ndim > 1)
+    text = "\x1f".join((*parts, batch.layout, batch.wrap, mixed, shapes))
     seed = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
     state = np.full(batch.points, seed)
     for table in encodings(batch):

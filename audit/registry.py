@@ -1,4 +1,4 @@
-"""Cases, found: every module of the package `cases` that defines ``CASE``."""
+"""Cases, found: every module of the package `cases` that defines ``CASE`` or ``OPERATIONS``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import cases
 from audit.case import Case
 from audit.errors import UnknownName
+from audit.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,36 @@ def find_cases() -> tuple[dict[str, Case], tuple[Broken, ...]]:
             found[case.name] = case
         elif case is not None:
             message = f"CASE is of type {type(case).__name__}: make it an audit.case.Case"
+            broken.append(Broken(name, f"{info.name}.py", message))
+    return found, tuple(broken)
+
+
+@cache
+def find_operations() -> tuple[dict[str, tuple[str, Operation]], tuple[Broken, ...]]:
+    """All operations by name, each with the name of its file, and the files that do not define them rightly.
+
+    A name that two files define is broken in the second; files that cannot be imported are those of `find_cases`.
+    """
+    found: dict[str, tuple[str, Operation]] = {}
+    broken: list[Broken] = []
+    for info in sorted(pkgutil.iter_modules(cases.__path__), key=lambda info: info.name):
+        name = f"{cases.__name__}.{info.name}"
+        try:
+            operations = getattr(importlib.import_module(name), "OPERATIONS", ())
+        except Exception:  # noqa: BLE001, S112  `find_cases` says why
+            continue
+        if not isinstance(operations, tuple):
+            message = f"OPERATIONS is of type {type(operations).__name__}: make it a tuple of audit.operation.Operation"
+            broken.append(Broken(name, f"{info.name}.py", message))
+            continue
+        for place, operation in enumerate(operations):
+            if not isinstance(operation, Operation):
+                message = f"OPERATIONS[{place}] is of type {type(operation).__name__}: make it an Operation"
+            elif operation.name in found:
+                message = f"{operation.name} is defined by cases.{found[operation.name][0]} already"
+            else:
+                found[operation.name] = (info.name, operation)
+                continue
             broken.append(Broken(name, f"{info.name}.py", message))
     return found, tuple(broken)
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from audit import points
 from audit.case import Batch, Case, Implementation
 from audit.errors import AuditError, UnknownName
 from audit.formats import Format, lookup
 from audit.identity import Origin
+from audit.operation import Operation
 from audit.patches.implementations import IMPLEMENTATIONS
-from audit.registry import Broken, broken_by, find_cases
+from audit.registry import Broken, broken_by, find_cases, find_operations
 from audit.run.keyword import matcher
 
 Size = Literal["quick", "default", "nightly"]
@@ -50,22 +52,29 @@ class Shard:
         key: unique, fit for a file name; the same selection gives the same keys in the same order.
         origin: series, version and case.
         case: the case.
-        part: name of the family, or an empty string for the named series.
-        format_name: the format.
+        part: name of the family or of the operation, or an empty string for the named series.
+        format_name: the format; empty for an operation, which is asked in all of its formats.
         selection: decides density, seed and, within a series, the groups.
+        operation: the operation that is asked, if it is not a case that is.
     """
 
     key: str
     origin: Origin
-    case: Case
+    case: Case | None
     part: str
     format_name: str
     selection: Selection
+    operation: Operation | None = None
 
     @property
     def label(self) -> str:
         """What is shown while it runs."""
-        return f"{self.part or self.origin.series} {self.format_name}"
+        return f"{self.part or self.origin.series} {self.format_name}".rstrip()
+
+    @property
+    def module(self) -> str:
+        """The module of the case."""
+        return f"cases.{self.origin.case}"
 
     @property
     def named(self) -> bool:
@@ -75,7 +84,11 @@ class Shard:
     def batches(self) -> Iterator[Batch]:
         """The shard's batches whose names match the selection's keywords, in order."""
         matches = matcher(self.selection.keyword)
-        if self.named:
+        if self.operation is not None:
+            for fmt in self._formats():
+                if matches(self._name(self.part, fmt)):
+                    yield from points.batches(self.operation, lookup(fmt), self.selection.size)
+        elif self.named:
             yield from (batch for batch in self._all_batches() if matches(self._name(batch.group)))
         elif matches(self._name(self.part)):
             yield from self._all_batches()
@@ -83,14 +96,23 @@ class Shard:
     @property
     def selected(self) -> bool:
         """Whether anything of it matches the selection's keywords."""
+        if self.operation is not None:
+            return any(matcher(self.selection.keyword)(self._name(self.part, fmt)) for fmt in self._formats())
         if self.named:
             return next(self.batches(), None) is not None
         return matcher(self.selection.keyword)(self._name(self.part))
 
-    def _name(self, group: str) -> str:
-        return f"{self.origin.series} {self.case.name} {self.case.operation} {group} {self.format_name}"
+    def _formats(self) -> list[str]:
+        assert self.operation is not None
+        wanted = {lookup(name).name for name in self.selection.formats}
+        return [name for name in self.operation.formats if not wanted or name in wanted]
+
+    def _name(self, group: str, fmt: str = "") -> str:
+        operation = self.case.operation if self.case else ""
+        return f"{self.origin.series} {self.origin.case} {operation} {group} {fmt or self.format_name}"
 
     def _all_batches(self) -> Iterator[Batch]:
+        assert self.case is not None
         fmt = lookup(self.format_name)
         if self.named:
             if self.case.series is not None:
@@ -126,6 +148,8 @@ def plan(selection: Selection) -> Plan:
         AuditError: nothing is selected, or the keyword expression cannot be read.
     """
     cases, broken = find_cases()
+    operations, misdefined = find_operations()
+    broken = (*broken, *misdefined)
     implementations = tuple(_implementation(name) for name in selection.implementations)
     wanted = {lookup(name).name for name in selection.formats}
     matcher(selection.keyword)
@@ -141,12 +165,20 @@ def plan(selection: Selection) -> Plan:
             )
         except Exception as error:  # noqa: BLE001  one broken case must not stop the others
             broken = (*broken, broken_by(error, f"cases.{case.name}"))
+    if not selection.series_only:
+        shards.extend(s for s in (_of_operation(o, m, selection) for m, o in operations.values()) if s.selected)
     if not shards and not broken:
         raise AuditError(
             f"Nothing is selected by -k {selection.keyword!r} and formats {sorted(wanted) or 'all'}: "
             "'gradaudit list' shows the cases, groups and formats that exist."
         )
     return Plan(selection, tuple(shards), implementations, broken)
+
+
+def _of_operation(operation: Operation, module: str, selection: Selection) -> Shard:
+    origin = Origin("families", "1", module)
+    key = f"{module}.{operation.name}".replace(" ", "-")
+    return Shard(key, origin, None, operation.name, "", selection, operation)
 
 
 def _implementation(name: str) -> Implementation:

@@ -1,0 +1,233 @@
+"""Questions: points become batches, each in one mode, one layout and under one transform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from audit.case import Batch, Function, Mode
+from audit.formats import Format, lookup
+from audit.operation import Operation, Shape, Shapes
+from audit.points import arrays, elementwise
+from audit.points.arrays import Place
+from audit.points.points import Points
+from audit.reference.shape import result_shape
+
+# Small arrays at which an elementwise operation is asked: equal shapes, broadcasting ones, sizes 1, 0, odd and even.
+BROADCASTING: dict[int, tuple[Shapes, ...]] = {
+    1: (((2, 3),), ((),), ((1,),), ((0,),), ((4, 1),)),
+    2: (((2, 3), (2, 3)), ((2, 1), (3,)), ((), (2,)), ((1,), (4,)), ((0, 2), (2,))),
+    3: (((2, 3), (2, 3), (2, 3)), ((2, 1), (3,), ()), ((0,), (), (1,))),
+}
+SECOND = ("second-rr", "second-fr", "second-rf")
+VIEWS = ("transposed", "strided", "reversed")
+
+
+def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
+    """Everything that is asked of an operation in one format.
+
+    Args:
+        operation: the operation.
+        fmt: one of its formats.
+        size: ``"quick"``, ``"default"`` or ``"nightly"``.
+    """
+    if fmt.name not in operation.formats:
+        return
+    if operation.elementwise:
+        for number, parameters in enumerate(operation.combinations()):
+            yield from _elementwise(operation, parameters, fmt, size, base=number == 0)
+    yield from _small(operation, fmt, size)
+    for shapes in operation.long:
+        if fmt.name in ("float16", "bfloat16") and size != "quick":
+            place, function = _place(operation, shapes, operation.base, fmt)
+            yield from _first_order(operation, function, arrays.long(place), fmt)
+
+
+def _elementwise(
+    operation: Operation, parameters: Mapping[str, Any], fmt: Format, size: str, *, base: bool
+) -> Iterator[Batch]:
+    scale = {"quick": 0.25, "default": 1.0, "nightly": 3.0}[size] * (1.0 if base else 0.3)
+    function = operation.function(parameters, elementwise=True)
+    made = elementwise.complex_points if fmt.parts == 2 else elementwise.points
+    for points in made(operation, fmt, scale):
+        yield from _first_order(operation, function, points, fmt)
+        few = points.take(slice(None, None, 3))
+        if operation.orders >= 2:
+            for kind in SECOND if base else SECOND[:1]:
+                yield from _batch(operation, function, few, fmt, Mode(kind, operation.traced))
+        if operation.orders >= 3 and base:
+            yield from _batch(operation, function, few, fmt, Mode("third", operation.traced))
+        for traced in _subsets(operation):
+            for kind in ("vjp", "jvp"):
+                yield from _batch(operation, function, few, fmt, Mode(kind, traced))
+        if base and (fmt.name == "float32" or size == "nightly") and points.group in ("range", "singular"):
+            for kind in ("forward", "vjp", "jvp"):
+                mode = Mode(kind, () if kind == "forward" else operation.traced)
+                yield from _batch(operation, function, few, fmt, mode, wrap="compile")
+
+
+def _small(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
+    """Operations at arrays of a few elements."""
+    if operation.elementwise:
+        shapes = BROADCASTING.get(len(operation.arguments))
+        if shapes is None:
+            shapes = (((2, 3),) * len(operation.arguments),)
+        configurations = [(s, operation.base) for s in shapes if operation.valid(s, operation.base)]
+    else:
+        configurations = operation.configurations()
+    for number, (shapes, parameters) in enumerate(configurations):
+        if number and not _chosen(number, fmt, size):
+            continue
+        place, function = _place(operation, shapes, parameters, fmt)
+        if number:
+            yield from _first_order(operation, function, arrays.plain(place, 2), fmt)
+            if operation.orders >= 2:
+                yield from _batch(operation, function, arrays.plain(place, 1), fmt, Mode("second-rr", operation.traced))
+            continue
+        yield from _base(operation, function, place, size)
+
+
+def _chosen(number: int, fmt: Format, size: str) -> bool:
+    """Of configurations beside the base: float32, and in turn one other format, are asked in a default run."""
+    if size == "nightly" or fmt.name in ("float32", "complex64"):
+        return True
+    if size == "quick":
+        return False
+    return ("float16", "bfloat16", "float64")[number % 3] == fmt.name
+
+
+def _base(operation: Operation, function: Function, place: Place, size: str) -> Iterator[Batch]:
+    fmt, traced = place.format, operation.traced
+    plain = arrays.plain(place, 2 if size == "quick" or operation.slow else 3)
+    groups = [plain] if operation.elementwise else [plain, arrays.over_range(place), arrays.special(place)]
+    for points in groups:
+        if points is not None:
+            yield from _first_order(operation, function, points, fmt)
+    first = plain.take(slice(0, 1))
+    if operation.orders >= 2:
+        for kind in SECOND:
+            yield from _batch(operation, function, plain, fmt, Mode(kind, traced))
+    if operation.orders >= 3:
+        yield from _batch(operation, function, first, fmt, Mode("third", traced))
+    for subset in _subsets(operation):
+        for kind in ("vjp", "jvp"):
+            yield from _batch(operation, function, first, fmt, Mode(kind, subset))
+    yield from _variants(operation, function, place, plain, size)
+    if operation.mixed and fmt.name in MIXTURES:
+        yield from _mixed(operation, function, first, fmt)
+
+
+# For a format, the formats of the other arguments and of the result.
+MIXTURES = {"float16": ("float32", "float32"), "float32": ("bfloat16", "float32"), "bfloat16": ("float16", "float32")}
+
+
+def _mixed(operation: Operation, function: Function, points: Points, fmt: Format) -> Iterator[Batch]:
+    other, result = (lookup(name) for name in MIXTURES[fmt.name])
+    formats = (fmt, *(other for _ in operation.arguments[1:]))
+    for kind in ("forward", "vjp", "jvp"):
+        mode = Mode(kind, () if kind == "forward" else operation.traced)
+        for batch in _batch(operation, function, points, fmt, mode):
+            yield replace(batch, formats=formats, result=result)
+
+
+def _variants(operation: Operation, function: Function, place: Place, plain: Points, size: str) -> Iterator[Batch]:
+    """Ways of asking that must give the same: layouts, checkpoint, compile, vmap over every axis."""
+    fmt, mode = place.format, Mode("vjp", operation.traced)
+    forward = Mode("forward", ())
+    first = plain.take(slice(0, 1))
+    if any(len(shape) for shape in place.shapes):
+        for layout in VIEWS:
+            for asked in (forward, mode):
+                yield from _batch(operation, function, first, fmt, asked, layout=layout)
+        rows = arrays.equal_rows(place)
+        for asked in (forward, mode):
+            yield from _batch(operation, function, rows, fmt, asked, layout="broadcast")
+    yield from _batch(operation, function, first, fmt, mode, wrap="checkpoint")
+    if size == "nightly":
+        yield from _batch(operation, function, plain, fmt, mode, wrap="compile")
+    if operation.mapped and (fmt.name in ("float32", "float16", "complex64") or size == "nightly"):
+        yield from _mapped(operation, function, place, plain)
+
+
+def _mapped(operation: Operation, function: Function, place: Place, plain: Points) -> Iterator[Batch]:
+    """The points as rows: every axis of the arguments, every argument unbatched in turn."""
+    count, traced, fmt = len(place.shapes), operation.traced, place.format
+    most = max(len(shape) for shape in place.shapes)
+    for axis in range(most + 1):
+        axes = [min(axis, len(shape)) for shape in place.shapes]
+        out = min(axis, len(place.result))
+        inside = f"vmap-in {','.join(map(str, axes))}>{out}"
+        for kind in ("forward", "vjp", "jvp"):
+            mode = Mode(kind, () if kind == "forward" else traced)
+            yield from _batch(operation, function, plain, fmt, mode, wrap=inside)
+        yield from _batch(
+            operation, function, plain, fmt, Mode("vjp", traced), wrap=f"vmap-out {','.join(map(str, axes))}"
+        )
+    yield from _batch(
+        operation, function, plain, fmt, Mode("vjp", traced), wrap=f"vmap-in {','.join(['-1'] * count)}>-1"
+    )
+    if count == 1:
+        return
+    for argument in range(count):
+        points = arrays.shared(place, argument)
+        axes = ",".join("-" if k == argument else "0" for k in range(count))
+        batched = tuple(position for position, k in enumerate(traced) if k != argument)
+        yield from _batch(operation, function, points, fmt, Mode("forward", ()), wrap=f"vmap-in {axes}>0")
+        yield from _batch(operation, function, points, fmt, Mode("vjp", traced), wrap=f"vmap-out {axes}")
+        if batched:
+            for batch in _batch(operation, function, points, fmt, Mode("vjp", traced), wrap=f"vmap-in {axes}>0"):
+                yield replace(batch, compared=batched)
+
+
+def _first_order(operation: Operation, function: Function, points: Points, fmt: Format) -> Iterator[Batch]:
+    yield from _batch(operation, function, points, fmt, Mode("forward", ()))
+    for kind in ("vjp", "jvp"):
+        yield from _batch(operation, function, points, fmt, Mode(kind, operation.traced))
+
+
+def _batch(
+    operation: Operation, function: Function, points: Points, fmt: Format, mode: Mode, **how: Any
+) -> Iterator[Batch]:
+    """One batch, each point once; none if there is nothing to ask at."""
+    if not len(points) or (mode.kind != "forward" and not mode.traced):
+        return
+    tangents = [points.tangents[i] for i in mode.traced]
+    weights = {"forward": [], "jvp": tangents}.get(
+        mode.kind, [points.cotangent, *(tangents if mode.directional else [])]
+    )
+    batch = Batch(
+        group=points.group,
+        function=function,
+        format=fmt,
+        mode=mode,
+        primals=points.primals,
+        weights=tuple(weights),
+        tolerance=operation.tolerance,
+        formats=operation.argument_formats(fmt),
+        result=operation.result_format(fmt),
+        **how,
+    )
+    if how.get("wrap", "").startswith("vmap-"):
+        # All points are rows of one call, so that none may be taken out.
+        yield batch
+    elif sum(p.size for p in batch.primals):
+        yield batch.distinct()
+    else:
+        yield batch
+
+
+def _subsets(operation: Operation) -> list[tuple[int, ...]]:
+    """Proper subsets of the traced arguments: all of up to three, otherwise the single ones and all but one."""
+    traced = operation.traced
+    if len(traced) <= 3:
+        return [s for n in range(1, len(traced)) for s in combinations(traced, n)]
+    return [(k,) for k in traced] + [tuple(k for k in traced if k != left) for left in traced]
+
+
+def _place(operation: Operation, shapes: Shapes, parameters: Mapping[str, Any], fmt: Format) -> tuple[Place, Function]:
+    function = operation.function(parameters, elementwise=False)
+    parts = tuple(f.parts for f in operation.argument_formats(fmt) or (fmt,) * len(shapes))
+    result: Shape = result_shape(function, shapes, parts, (operation.result_format(fmt) or fmt).parts)
+    return Place(operation, shapes, result, fmt), function
