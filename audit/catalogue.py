@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import cases
 from audit.names import Name, canonical, names, version
 from audit.operation import Operation
-from audit.registry import Broken, broken_by
+from audit.registry import find_operations
 from audit.signatures import REQUIRED, Parameter, signatures_of
 from cases import exempt as lists
 
@@ -89,7 +87,7 @@ def catalogue(operations: Sequence[Covering], given: Lists = LISTS) -> Catalogue
     by_name = canonical()
     covered: dict[str, tuple[Covering, ...]] = {}
     for operation in operations:
-        for name in {by_name.get(name, name): None for name in (operation.name, *operation.also)}:
+        for name in {by_name.get(name, name): None for name in (plain(operation.name), *operation.also)}:
             covered[name] = (*covered.get(name, ()), operation)
     reasons = {by_name.get(name, name): reason for reason, listed in given.exempt.items() for name in listed}
     for name, other in given.covered_by.items():
@@ -107,17 +105,14 @@ def catalogue(operations: Sequence[Covering], given: Lists = LISTS) -> Catalogue
     return Catalogue(covered, exempt, tuple(missing), unvaried, faults)
 
 
-def find_operations() -> tuple[tuple[Covering, ...], tuple[Broken, ...]]:
-    """The operations of all case files, and the files that could not be imported."""
-    found: list[Covering] = []
-    broken: list[Broken] = []
-    for info in sorted(pkgutil.iter_modules(cases.__path__), key=lambda info: info.name):
-        name = f"{cases.__name__}.{info.name}"
-        try:
-            found.extend(getattr(importlib.import_module(name), "OPERATIONS", ()))
-        except Exception as error:  # noqa: BLE001  one broken file must not stop the others
-            broken.append(broken_by(error, name))
-    return tuple(found), tuple(broken)
+def operations_of_cases() -> tuple[Operation, ...]:
+    """The operations of all case files."""
+    return tuple(operation for _, operation in find_operations()[0].values())
+
+
+def plain(name: str) -> str:
+    """MLX's own name of an operation that says in brackets which part of it is meant: ``"mx.divmod[1]"``."""
+    return re.split(r"[\[(]", name, maxsplit=1)[0]
 
 
 def parameters_of(name: Name) -> dict[str, Parameter]:

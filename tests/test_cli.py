@@ -47,7 +47,7 @@ def finished(tmp_path: Path) -> Path:
 
 
 def test_the_commands_are_those_that_are_promised() -> None:
-    assert set(COMMANDS) == {"audit", "run", "list", "show", "compare", "verify", "patch", "readme"}
+    assert set(COMMANDS) == {"audit", "run", "list", "show", "compare", "verify", "coverage", "patch", "readme"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -16,11 +16,12 @@ def list_missing() -> int:
     Returns:
         1 if there is anything to say, else 0.
     """
-    from audit.catalogue import catalogue, find_operations
+    from audit.catalogue import catalogue, operations_of_cases
     from audit.names import names, version
+    from audit.registry import find_cases, find_operations
 
-    operations, broken = find_operations()
-    found = catalogue(operations)
+    broken = (*find_cases()[1], *find_operations()[1])
+    found = catalogue(operations_of_cases())
     known = len(names())
     covered = known - len(found.exempt) - len(found.missing)
     counts = f"{covered} covered, {len(found.exempt)} exempt, {len(found.missing)} in no case"

@@ -68,14 +68,14 @@ def coverage(
 
     By format, in vjp and in jvp, and what it did not ask. Exit status 1 if anything is missing.
     """
-    from audit.catalogue import find_operations
+    from audit.catalogue import operations_of_cases
     from audit.report.coverage import count_rows, coverage_lines
     from audit.report.coverage import coverage as coverage_of
     from audit.run.folders import latest
     from audit.store import Store
 
     rows = Store(folder or latest(RUNS, finished=True)).select(["case", "function", "format", "mode", "verdict"])
-    found = coverage_of(count_rows(rows), find_operations()[0])
+    found = coverage_of(count_rows(rows), operations_of_cases())
     say(*coverage_lines(found))
     raise typer.Exit(0 if found.complete else 1)
 

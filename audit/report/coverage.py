@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ MODES = ("vjp", "jvp")
 
 UNANSWERED = frozenset({Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.UNDEFINED, Verdict.OUTSIDE})
 """Verdicts that say nothing about MLX's rule; that it has none, or raises, is an answer."""
+
+CALL = re.compile(r"\(.*", re.DOTALL)
+"""What a function's name says beyond its operation: ``mx.softmax(axis=0)``."""
 
 _ORDER = ("float32", "float16", "bfloat16", "float64", "complex64")
 
@@ -154,7 +158,7 @@ def _operation(case: str, function: str) -> str:
     for name, other in COVERED_BY.items():
         if other == file:
             return name
-    return function.partition("(")[0]
+    return CALL.sub("", function)
 
 
 def _percent(part: int, whole: int) -> str:
