@@ -32,7 +32,9 @@ def run(entry: dict[str, Any], text: str) -> tuple[list[float], list[float]]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(source, {})  # noqa: S102  the script is what is tested
-    got, right = (line.split()[1:] for line in printed.getvalue().splitlines())
+    told = printed.getvalue().splitlines()
+    assert [line.split()[0] for line in told[2:]] == ["proof"] * (not math.isnan(entry["right"]))
+    got, right = (line.split()[1:] for line in told[:2])
     return [float.fromhex(x) for x in got], [float.fromhex(x) for x in right]
 
 

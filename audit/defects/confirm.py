@@ -1,0 +1,166 @@
+"""The second method: independent numbers for the shrunk input of a defect, before it is believed.
+
+One number is mpmath's, at high precision, on the body of the function alone. The other is MLX's own: the same question
+in another format, in which the rule is right, or the central difference of its forward values. What was raised, or
+came back in another shape, is confirmed by running the reproducer in a process of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from audit.defects.again import Asker, Place, Row, changed, is_wrong
+from audit.errors import AuditError
+from audit.formats import FORMATS, Format, lookup
+from audit.reference.derivative import columns
+from audit.reference.mpmath_check import Opinion
+from audit.report import record
+
+# How far another format's number may be from the right one to speak for it, in units of its last place.
+WITHIN = 64.0
+
+
+@dataclass(frozen=True)
+class Method:
+    """One independent number.
+
+    Args:
+        name: how it was found.
+        value: as text.
+        agrees: with the enclosure; None if it says nothing.
+    """
+
+    name: str
+    value: str
+    agrees: bool | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the JSON report has it."""
+        return {"name": self.name, "value": self.value, "agrees": self.agrees}
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What independent methods say of a right value.
+
+    Args:
+        methods: what was tried and gave a number.
+    """
+
+    methods: Sequence[Method]
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether a method speaks against the enclosure."""
+        return any(method.agrees is False for method in self.methods)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a method speaks for it, and none against it."""
+        return not self.contradicted and any(method.agrees for method in self.methods)
+
+
+def confirm(place: Place, row: Row, asker: Asker) -> Confirmation:
+    """Ask independent methods for the right value at a point.
+
+    Args:
+        place: the question.
+        row: its row, with right value and, where there is one, central difference.
+        asker: asks MLX in other formats.
+    """
+    if record.right(row) is None:
+        return Confirmation(())
+    found = [_mpmath(place), _difference(row), *_other_formats(place, row, asker)]
+    return Confirmation([method for method in found if method is not None])
+
+
+def _mpmath(place: Place) -> Method | None:
+    try:
+        asked = columns(place.batch)
+        column = next(column for column in asked if column.argument == place.argument)
+        index = place.element * column.parts
+        value, error = Opinion(place.batch, column.meaning, 0).estimate(index)
+        reason = ""
+        for part in range(column.parts):
+            reason = reason or _objection(place, column, index + part)
+    except (AuditError, ZeroDivisionError, ValueError, OverflowError, StopIteration, NotImplementedError):
+        return None
+    bound = f" ± {error:.1e}" if error else ""
+    return Method("mpmath on the function itself, by differences at high precision", f"{value}{bound}", not reason)
+
+
+def _objection(place: Place, column: Any, index: int) -> str:
+    from audit.reference import References
+
+    answer = next(a for a in References(None, opinions=0).enclose(place.batch) if a.argument == place.argument)
+    lane = answer.real if index % column.parts == 0 else answer.imag
+    if lane is None:
+        return ""
+    return Opinion(place.batch, column.meaning, 0).disagreement(
+        index, lane.take(slice(place.element, place.element + 1))
+    )
+
+
+def _difference(row: Row) -> Method | None:
+    right = record.right(row)
+    if row["witness"] is None or right is None or len(right) != 1 or not math.isfinite(right[0].value):
+        return None
+    bound = row["witness_bound"]
+    agrees = abs(row["witness"] - right[0].value) <= bound + float(right[0].format.ulp(right[0].value))
+    text = f"{row['witness']:.17g} ± {bound:.1e}"
+    # Where it disagrees, either the forward value is off or the step is too wide; the run itself tells which.
+    return Method("central difference of MLX's own values", text, True if agrees else None)
+
+
+def _other_formats(place: Place, row: Row, asker: Asker) -> list[Method]:
+    right, own = record.right(row), place.batch.format
+    assert right is not None
+    found = []
+    for fmt in _others(own):
+        made = changed(lambda fmt=fmt: place.in_format(fmt))
+        answer = None if made is None else asker.row(made)
+        if answer is None or is_wrong(answer) or answer["verdict"] not in ("match", "allowed"):
+            continue
+        got = record.got(answer)
+        if got is None or not all(_near(x, part, fmt) for x, part in zip(got, right, strict=False)):
+            continue
+        found.append(Method(f"MLX itself in {fmt.name}", " + i ".join(f"{x:.17g}" for x in got), True))
+        break
+    return found
+
+
+def _others(own: Format) -> list[Format]:
+    order = ("float64", "float32", "bfloat16", "float16") if own.parts == 1 else ()
+    return [lookup(name) for name in order if FORMATS[name] is not own]
+
+
+def _near(x: float, part: record.Enclosure, fmt: Format) -> bool:
+    if not math.isfinite(part.value):
+        return abs(x) > part.format.largest and math.copysign(1, x) == math.copysign(1, part.value)
+    coarse = max(float(fmt.ulp(part.value)), float(part.format.ulp(part.value)))
+    return abs(x - part.value) <= WITHIN * coarse
+
+
+def reproduced(script: str, timeout: float = 120.0) -> tuple[bool, str]:
+    """Run a reproducer in a process of its own: whether what it prints is wrong still, and what it printed.
+
+    Args:
+        script: as `audit.report.reproduce.script` writes it.
+        timeout: in seconds; no answer by then is a hang.
+    """
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True, f"no answer in {timeout:g} s"
+    lines = dict(line.split(None, 1) for line in done.stdout.splitlines() if " " in line)
+    if done.returncode:
+        return True, (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    got, right = lines.get("got", ""), lines.get("right", "")
+    return got != right.split(" ± ")[0], f"got {got}, right {right}"

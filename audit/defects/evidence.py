@@ -1,0 +1,334 @@
+"""What the rows of a run say, gathered while they stream by: how often and where each question is right and wrong.
+
+Rows are read one row group at a time. Of right rows only their number by reach is kept, of wrong ones the simplest few
+of each bucket. The *reach* of a point is the largest magnitude of the exponents of its primals and weights, zeros and
+infinities left out; a point is *singular* if one of them is zero, infinite or NaN.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from audit.formats import Bits, Floats, Format, lookup
+from audit.report.counts import coded
+from audit.rows import read_formats, read_shapes
+from audit.verdict import MISMATCHES
+
+REACHES = 1100
+# Simplest rows kept of each bucket.
+KEPT = 6
+# Reaches that are kept apart, so that the simplest row of a far region is there too.
+EDGES = np.array([4, 8, 16, 32, 64, 128, 256, 512])
+
+Ints = NDArray[np.int64]
+
+
+class Cell(NamedTuple):
+    """One question, whatever its points: what all rows that are judged alike have in common."""
+
+    case: str
+    function: str
+    format: str
+    mode: str
+    traced: str
+    argument: str
+    layout: str
+    wrap: str
+
+    @property
+    def plain(self) -> Cell:
+        """The same question without a transform, of contiguous arrays."""
+        return self._replace(layout="contiguous", wrap="")
+
+
+class Key(NamedTuple):
+    """What the rows of a bucket have in common."""
+
+    cell: Cell
+    verdict: str
+    message: str
+    singular: bool
+    region: int
+    repaired_by: str
+
+
+@dataclass
+class Tally:
+    """How often a cell is right and wrong, by singular and reach: int64 ``[2, REACHES]``."""
+
+    right: Ints = field(default_factory=lambda: np.zeros((2, REACHES), np.int64))
+    wrong: dict[str, Ints] = field(default_factory=lambda: defaultdict(lambda: np.zeros((2, REACHES), np.int64)))
+
+
+@dataclass
+class Bucket:
+    """Wrong rows of one cell that look alike.
+
+    Args:
+        key: what they have in common.
+        count: how many there are.
+        least, most: the relative error lies between; infinite where there is none.
+        rows: the simplest of them, with how simple each is, simplest first.
+    """
+
+    key: Key
+    count: int = 0
+    forward_wrong: int = 0
+    least: float = np.inf
+    most: float = 0.0
+    rows: list[tuple[tuple[float, ...], dict[str, Any]]] = field(default_factory=list)
+
+    def offer(self, found: Sequence[tuple[tuple[float, ...], dict[str, Any]]]) -> None:
+        """Keep the simplest."""
+        merged = sorted([*self.rows, *found], key=lambda pair: (pair[0], pair[1]["id"]))
+        self.rows = merged[:KEPT]
+
+
+@dataclass
+class Evidence:
+    """What a run says of one implementation.
+
+    Args:
+        tallies: by cell, for the operations that are wrong somewhere.
+        buckets: wrong rows.
+        conventions: rows that are right as one of several right answers, simplest first, a few of each cell.
+        comparisons: number of rows, by operation.
+        seen: operations that have rows, with their formats.
+    """
+
+    tallies: dict[Cell, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    buckets: dict[Key, Bucket] = field(default_factory=dict)
+    conventions: dict[Cell, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    comparisons: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+
+Parts = Callable[[], Iterator[pa.Table]]
+OperationOf = Callable[[str, str], str]
+
+
+def gather(parts: Parts, implementation: str, operation_of: OperationOf, patched: Sequence[str] = ()) -> Evidence:
+    """Read all rows of an implementation, twice: first where it is wrong, then what it does there.
+
+    Args:
+        parts: called twice; gives the rows in parts, with the columns of `audit.rows.SCHEMA`.
+        implementation: whose rows.
+        operation_of: the operation of a case and a function, by their names.
+        patched: implementations whose rows, in the same part, tell what a repair of one primitive makes right.
+    """
+    evidence = Evidence()
+    wrong: set[str] = set()
+    for part in parts():
+        wrong |= _overview(part, implementation, operation_of, evidence)
+    for part in parts():
+        _take_in(part, implementation, operation_of, wrong, patched, evidence)
+    return evidence
+
+
+def _overview(part: pa.Table, implementation: str, operation_of: OperationOf, evidence: Evidence) -> set[str]:
+    """Count rows, and name the operations that are wrong somewhere."""
+    chosen = _where(part, "implementation", lambda name: name == implementation)
+    cases, functions, formats = coded(part, "case"), coded(part, "function"), coded(part, "format")
+    verdicts = coded(part, "verdict")
+    bad = np.array([name in MISMATCHES for name in verdicts[1]] or [False])[verdicts[0]]
+    judged = np.array([name != "not_run" for name in verdicts[1]] or [False])[verdicts[0]]
+    bad |= np.asarray(part["convention"])
+    combined = (cases[0] * len(functions[1]) + functions[0]) * len(formats[1]) + formats[0]
+    values, inverse = np.unique(combined[chosen], return_inverse=True)
+    wrong = set()
+    for place, value in enumerate(values):
+        pair, fmt = divmod(int(value), len(formats[1]))
+        case, function = divmod(pair, len(functions[1]))
+        operation = operation_of(cases[1][case], functions[1][function])
+        own = inverse == place
+        evidence.comparisons[operation] += int(own.sum())
+        if judged[chosen][own].any():
+            evidence.seen[operation].add(formats[1][fmt])
+        if bad[chosen][own].any():
+            wrong.add(operation)
+    return wrong
+
+
+def _take_in(
+    part: pa.Table,
+    implementation: str,
+    operation_of: OperationOf,
+    wrong: set[str],
+    patched: Sequence[str],
+    evidence: Evidence,
+) -> None:
+    cases, functions = coded(part, "case"), coded(part, "function")
+    pairs = cases[0] * len(functions[1]) + functions[0]
+    known = {
+        int(pair): operation_of(cases[1][pair // len(functions[1])], functions[1][pair % len(functions[1])])
+        for pair in np.unique(pairs)
+    }
+    interesting = np.isin(pairs, [pair for pair, operation in known.items() if operation in wrong])
+    if not interesting.any():
+        return
+    own = _where(part, "implementation", lambda name: name == implementation)
+    repaired = _repaired(part, own, patched)
+    chosen = np.flatnonzero(own & interesting)
+    if not len(chosen):
+        return
+    rows = part.take(pa.array(chosen)).combine_chunks()
+    codes = np.zeros(len(rows), np.int64)
+    columns = {name: coded(rows, name) for name in (*Cell._fields, "shapes", "got_format")}
+    for indices, names in columns.values():
+        codes = codes * max(len(names), 1) + indices
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+        index = order[start:stop]
+        names = {name: texts[indices[index[0]]] for name, (indices, texts) in columns.items()}
+        fixed = {int(i): name for i in index for name in [repaired.get(int(chosen[i]))] if name} if repaired else {}
+        _cell(rows, index, names, fixed, evidence)
+
+
+def _cell(rows: pa.Table, index: Ints, names: Mapping[str, str], fixed: Mapping[int, str], evidence: Evidence) -> None:
+    """Take in rows of one cell that have the same shapes."""
+    cell = Cell(*(names[name] for name in Cell._fields))
+    own = rows.take(pa.array(index))
+    verdict_codes, verdicts = coded(own, "verdict")
+    element = own["element"].to_numpy()
+    first = np.flatnonzero(element == 0)
+    point = np.cumsum(element == 0) - 1
+    reach, singular, bits = _points(own.select(["primals", "weights"]).take(pa.array(first)), names)
+    reach, singular, bits = reach[point], singular[point].astype(np.int64), bits[point]
+    tally = evidence.tallies[cell]
+    for code, verdict in enumerate(verdicts):
+        here = verdict_codes == code
+        if here.any() and verdict not in ("not_run", "inconclusive", "undefined"):
+            counts = tally.wrong[verdict] if verdict in MISMATCHES else tally.right
+            np.add.at(counts, (singular[here], reach[here]), 1)
+    _conventions(own, cell, evidence)
+    bad = np.flatnonzero(np.array([name in MISMATCHES for name in verdicts])[verdict_codes])
+    if not len(bad):
+        return
+    relative = _relative(own, lookup(names["got_format"]))
+    size = float(sum(np.prod(shape, dtype=int) for shape in read_shapes(names["shapes"])[0].values()))
+    region = np.searchsorted(EDGES, reach, side="right")
+    said = pc.fill_null(own["message"].cast(pa.string()), "").combine_chunks().dictionary_encode()
+    message_codes, messages = said.indices.to_numpy().astype(np.int64), said.dictionary.to_pylist()
+    wrong_forward = np.asarray(own["forward_wrong"])
+    fixes = sorted(set(fixed.values()))
+    fixed_code = np.array([1 + fixes.index(fixed[int(i)]) if int(i) in fixed else 0 for i in index])
+    kinds = np.stack([verdict_codes, message_codes, singular, region, fixed_code], axis=1)[bad]
+    combos, inverse = np.unique(kinds, axis=0, return_inverse=True)
+    for place, combo in enumerate(combos):
+        members = bad[inverse.reshape(-1) == place]
+        verdict, message, special, where, repair = (int(x) for x in combo)
+        key = Key(
+            cell,
+            verdicts[verdict],
+            messages[message],
+            bool(special),
+            where,
+            fixes[repair - 1] if repair else "",
+        )
+        bucket = evidence.buckets.setdefault(key, Bucket(key))
+        bucket.count += len(members)
+        bucket.forward_wrong += int(wrong_forward[members].sum())
+        errors = relative[members]
+        errors = errors[np.isfinite(errors)]
+        if len(errors):
+            bucket.least, bucket.most = min(bucket.least, errors.min()), max(bucket.most, errors.max())
+        simplest = members[np.lexsort((element[members], bits[members], reach[members]))][:KEPT]
+        entries = own.take(pa.array(simplest)).to_pylist()
+        ranks = [(size, float(reach[i]), float(bits[i]), float(element[i])) for i in simplest]
+        bucket.offer(list(zip(ranks, entries, strict=True)))
+
+
+def _points(inputs: pa.Table, names: Mapping[str, str]) -> tuple[Ints, NDArray[np.bool_], Ints]:
+    """Reach, singularity and number of significant bits of each point, from the encodings of its numbers."""
+    arguments, weights = read_shapes(names["shapes"])
+    formats = [lookup(name) for name in read_formats(names["shapes"], names["format"])]
+    count = len(inputs)
+    reach, singular, bits = np.zeros(count, np.int64), np.zeros(count, bool), np.zeros(count, np.int64)
+    groups = [("primals", list(arguments.values()), formats[: len(arguments)])]
+    groups.append(("weights", weights, formats[len(arguments) :]))
+    for column, shapes, own in groups:
+        table = inputs[column].combine_chunks()
+        flat = table.flatten() if not isinstance(table, pa.ChunkedArray) else table.chunk(0).flatten()
+        numbers = flat.to_numpy(zero_copy_only=False).reshape(count, -1)
+        taken = 0
+        for shape, fmt in zip(shapes, own, strict=True):
+            size = int(np.prod(shape, dtype=int)) * fmt.parts
+            exponent, digits, ordinary = anatomy(numbers[:, taken : taken + size], fmt)
+            taken += size
+            if size:
+                reach = np.maximum(reach, np.where(ordinary, np.abs(exponent), 0).max(axis=1))
+                # Zero is a fine imaginary part.
+                special = ~ordinary if fmt.parts == 1 else ~ordinary.reshape(count, -1, 2).any(axis=2)
+                singular |= special.any(axis=1)
+                bits += np.where(ordinary, digits, 0).sum(axis=1)
+    return np.minimum(reach, REACHES - 1), singular, bits
+
+
+def anatomy(bits: Bits, fmt: Format) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Exponent, number of significant bits after the first, and whether it is finite and not zero, of each number.
+
+    Args:
+        bits: encodings of the format (of one component, if complex), of any shape.
+        fmt: the format.
+    """
+    places = fmt.precision - 1
+    field_bits = fmt.bits - fmt.precision
+    biased = ((bits >> np.uint64(places)) & np.uint64((1 << field_bits) - 1)).astype(np.int64)
+    fraction = (bits & np.uint64((1 << places) - 1)).astype(np.int64)
+    normal = biased > 0
+    whole = np.where(normal, fraction | (1 << places), fraction)
+    safe = np.maximum(whole, 1)
+    top = np.frexp(safe.astype(np.float64))[1].astype(np.int64) - 1
+    lowest = np.frexp((safe & -safe).astype(np.float64))[1].astype(np.int64) - 1
+    exponent = np.where(normal, biased - fmt.emax, top + fmt.esub)
+    ordinary = (whole > 0) & (biased < (1 << field_bits) - 1)
+    return exponent, top - lowest, ordinary
+
+
+def _relative(rows: pa.Table, fmt: Format) -> Floats:
+    """Relative errors; NaN where there is none."""
+    error = rows["error"].to_numpy(zero_copy_only=False).astype(np.float64)
+    right = rows["right"].to_numpy(zero_copy_only=False).astype(np.float64)
+    with np.errstate(all="ignore"):
+        size = np.abs(right)
+        if rows["right_imag"].null_count < len(rows):
+            imag = rows["right_imag"].to_numpy(zero_copy_only=False).astype(np.float64)
+            size = np.maximum(size, np.abs(np.nan_to_num(imag)))
+        return np.where((size > 0) & np.isfinite(size), error * fmt.ulp(right) / size, np.nan)
+
+
+def _conventions(rows: pa.Table, cell: Cell, evidence: Evidence) -> None:
+    marked = np.flatnonzero(np.asarray(rows["convention"]))
+    room = KEPT - len(evidence.conventions.get(cell, ()))
+    if len(marked) and room > 0:
+        evidence.conventions[cell].extend(rows.take(pa.array(marked[:room])).to_pylist())
+
+
+def _repaired(part: pa.Table, own: NDArray[np.bool_], patched: Sequence[str]) -> dict[int, str]:
+    """Rows of the implementation, by place in the part, that a patched one has right."""
+    bad = own & _where(part, "verdict", lambda name: name in MISMATCHES)
+    if not patched or not bad.any():
+        return {}
+    good = _where(part, "verdict", lambda name: name in ("match", "allowed", "outside"))
+    ids = part["id"].to_numpy()
+    places = {int(ids[i]): int(i) for i in np.flatnonzero(bad)}
+    found: dict[int, str] = {}
+    for name in patched:
+        wanted = good & _where(part, "implementation", lambda other, name=name: other == name)
+        for identifier in ids[wanted & np.isin(ids, ids[bad])]:
+            found.setdefault(places[int(identifier)], name)
+    return found
+
+
+def _where(rows: pa.Table, column: str, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+    codes, names = coded(rows, column)
+    return np.array([wanted(name) for name in names] or [False])[codes]

@@ -1,0 +1,138 @@
+"""Buckets with their classes become defects: one for each operation, rule, argument and class.
+
+The vjp and the jvp of one argument that are wrong in one way are one rule. A jvp along several arguments, and a second
+derivative, belong to the argument whose first derivative is wrong in that way; if none is, they stand for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from audit.defects.classes import Class
+from audit.defects.defect import Defect, missing_rule, rule_of
+from audit.defects.evidence import Bucket, Cell, Evidence
+from audit.defects.subjects import Subject, Subjects
+
+# One cause whichever argument or rule shows it.
+WHOLE = (Class.VMAP, Class.CONSISTENCY, Class.CRASH)
+
+Found = dict[tuple[str, Class, str], Defect]
+
+
+def group(evidence: Evidence, subjects: Subjects, classify: Callable[[Bucket], Class]) -> list[Defect]:
+    """Distinct defects, missing rules included, by operation, then class, then argument.
+
+    Args:
+        evidence: what a run says.
+        subjects: what its rows are about.
+        classify: gives a bucket its class.
+    """
+    found: Found = {}
+    own: list[tuple[Bucket, Class, Subject]] = []
+    others: list[tuple[Bucket, Class, Subject]] = []
+    for bucket in evidence.buckets.values():
+        subject = subjects[bucket.key.cell.case, bucket.key.cell.function]
+        entry = (bucket, classify(bucket), subject)
+        repaired = _primitive(bucket.key.repaired_by)
+        (others if subject.within or repaired not in ("", subject.operation) else own).append(entry)
+    # Values first, since a derivative may be wrong because of them; then single arguments, then the rest.
+    own.sort(key=lambda entry: _turn(entry[0].key.cell))
+    for bucket, kind, subject in own:
+        _put(found, bucket, kind, subject.operation)
+    for bucket, kind, subject in others:
+        _put_composition(found, bucket, kind, subject)
+    _name_missing(found, evidence, subjects)
+    return sorted(found.values(), key=lambda defect: (defect.operation, defect.kind, defect.argument))
+
+
+def _turn(cell: Cell) -> tuple[int, bool]:
+    return ({"forward": 0, "vjp": 1, "jvp": 2}.get(rule_of(cell.mode), 3), "," in cell.traced)
+
+
+def _primitive(implementation: str) -> str:
+    """The operation whose rule an implementation repairs: ``"mlx+divide"`` repairs ``"mx.divide"``."""
+    return f"mx.{implementation.removeprefix('mlx+')}" if implementation else ""
+
+
+def _put(found: Found, bucket: Bucket, kind: Class, operation: str) -> None:
+    argument = _argument(found, bucket, kind, operation)
+    key = (operation, kind, argument)
+    found.setdefault(key, Defect(operation, kind, argument)).buckets.append(bucket)
+
+
+def _argument(found: Found, bucket: Bucket, kind: Class, operation: str) -> str:
+    """The argument under which a bucket's rows stand; that of a wrong value is empty."""
+    cell, rule = bucket.key.cell, rule_of(bucket.key.cell.mode)
+    if kind in WHOLE or rule == "forward":
+        return ""
+    if kind is Class.MISSING:
+        return missing_rule(bucket)
+    value_is_wrong = bucket.forward_wrong == bucket.count and (operation, kind, "") in found
+    if value_is_wrong:
+        return ""
+    if rule == "vjp":
+        return cell.argument
+    traced = cell.traced.split(",")
+    named = [name for name in cell.argument.split(",") if name != "output"] or traced
+    for name in (*named, *traced):
+        if (operation, kind, name) in found:
+            return name
+    return named[0] if len(set(named)) == 1 else ",".join(dict.fromkeys(named))
+
+
+def _put_composition(found: Found, bucket: Bucket, kind: Class, subject: Subject) -> None:
+    """List a composition under the primitive whose repair makes it right, or whose case it belongs to."""
+    cell, repaired = bucket.key.cell, _primitive(bucket.key.repaired_by)
+    primitive = subject.within or repaired
+    why = f"repaired by {bucket.key.repaired_by}" if repaired else "a function of its case"
+    causes = [d for (operation, _, _), d in found.items() if operation == primitive and d.kind is not Class.MISSING]
+    same = [d for d in causes if d.kind == kind]
+    # What the repair of one rule makes right has that rule's cause, even where it shows as something else.
+    cause = same[0] if same else causes[0] if causes and repaired == primitive and len(causes) == 1 else None
+    if cause is not None:
+        key = (subject.title or subject.operation, rule_of(cell.mode), why)
+        cause.seen.setdefault(key, []).append(bucket)
+        return
+    _put(found, bucket, kind, subject.within or subject.operation)
+    if repaired:
+        operation = subject.within or subject.operation
+        for (name, _, _), defect in found.items():
+            if name == operation and bucket in defect.buckets:
+                defect.suspected.add(primitive)
+
+
+def _name_missing(found: Found, evidence: Evidence, subjects: Subjects) -> None:
+    """Say which arguments a missing rule is missing for, if it is not all of them."""
+    for (operation, kind, rule), defect in list(found.items()):
+        if kind is not Class.MISSING:
+            continue
+        if rule == "second" and any((operation, kind, other) in found for other in ("vjp", "jvp")):
+            # It follows from the first order.
+            first = next(found[operation, kind, other] for other in ("vjp", "jvp") if (operation, kind, other) in found)
+            first.seen.setdefault((operation, "second", "follows"), []).extend(defect.buckets)
+            del found[operation, kind, rule]
+            continue
+        defect.argument = _lacking(defect.buckets, evidence, subjects)
+
+
+def _lacking(buckets: Sequence[Bucket], evidence: Evidence, subjects: Subjects) -> str:
+    """The arguments that are missing by themselves; empty if all are, or if that cannot be told."""
+    cells = [bucket.key.cell for bucket in buckets]
+    case, function = cells[0].case, cells[0].function
+    names = subjects[case, function].function.arguments
+    alone = {cell.traced for cell in cells if "," not in cell.traced}
+    right = {
+        cell.traced
+        for cell, tally in evidence.tallies.items()
+        if cell.case == case and cell.mode == cells[0].mode and "," not in cell.traced and tally.right.any()
+    }
+    lacking = [name for name in names if name in alone]
+    return "" if not lacking or not right - alone else ",".join(lacking)
+
+
+def conserved(evidence: Evidence, defects: Iterable[Defect]) -> Mapping[str, int]:
+    """Wrong rows in all, and those that belong to a defect: the two must be equal."""
+    held = sum(
+        bucket.count for defect in defects for buckets in (defect.buckets, *defect.seen.values()) for bucket in buckets
+    )
+    return {"mismatches": sum(bucket.count for bucket in evidence.buckets.values()), "in_defects": held}
