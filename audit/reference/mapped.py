@@ -17,7 +17,7 @@ def mapped_axes(batch: Batch) -> Axes | None:
 
     None for all of it if the function is not mapped, or is elementwise, so that mapping changes nothing.
     """
-    if batch.function.elementwise or not batch.wrap.startswith("vmap"):
+    if batch.function.elementwise or not batch.wrap.startswith("vmap "):
         return None
     return tuple(None if axis == "-" else int(axis) for axis in batch.wrap.removeprefix("vmap ").split(","))
 
