@@ -78,7 +78,8 @@ def spelt(alias: str) -> Call:
     if isinstance(target, property):
         return lambda x: getattr(x, key)
     if inspect.isclass(target):
-        return lambda *arrays, **parameters: target(**parameters)(*arrays)
+        layer: Any = target
+        return lambda *arrays, **parameters: layer(**parameters)(*arrays)
     if owner == "mx.array" and key.startswith("__r") and key not in ("__rshift__", "__repr__"):
         return lambda a, b, **parameters: getattr(_array(b), key)(a, **parameters)
     if owner == "mx.array":
