@@ -52,7 +52,7 @@ def complex_points(operation: Operation, fmt: Format, scale: float) -> Iterator[
         if own.parts == 1:
             columns.append(parts)
             continue
-        whole = np.add.outer(parts, 1j * np.concatenate([parts * 0.75, [0.0]])).reshape(-1)
+        whole = np.add.outer(parts, 1j * np.concatenate([fmt.round(parts * 0.75), [0.0]])).reshape(-1)
         columns.append(np.concatenate([whole, 1j * parts]))
     limit = max(int(1500 * scale), 100)
     table = _product(columns, limit, rng)

@@ -68,6 +68,12 @@ class Enclosures:
         """Enclosures one after another."""
         return Enclosures(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Enclosures)})
 
+    @staticmethod
+    def none() -> Enclosures:
+        """No enclosures at all: the right values of an array without elements."""
+        kinds = {"exponent": np.int64, "state": np.uint8, "terms_exponent": np.int64}
+        return Enclosures(**{f.name: np.empty(0, kinds.get(f.name, np.float64)) for f in fields(Enclosures)})
+
     def to_format(self, fmt: Format) -> Right:
         """Round to a format: the nearest number, what is left over, and the radius, in ulps of the format."""
         magnitude = np.frexp(self.head)[1].astype(np.int64) - 1 + self.exponent

@@ -83,6 +83,8 @@ def evaluate(
         One list per result, one number per point; all results of a point are `dialect.failed` where one of its
         operations fails.
     """
+    if not program.outputs:
+        return []
     points = len(inputs[0]) if inputs else 1
     if len(program.nodes) > LARGEST_GENERATED:
         return _interpret(program, dialect, inputs, active, points)

@@ -15,7 +15,7 @@ from audit.reference.certify import Block
 from audit.reference.clock import Clock
 from audit.reference.derivative import Column, columns
 from audit.reference.enclosure import Enclosures, State
-from audit.reference.mpmath_check import ELEMENTS, Opinion, sample
+from audit.reference.mpmath_check import Opinion, sample
 from audit.reference.plan import Plan
 from audit.reference.store import Store, key
 from audit.watch import during
@@ -155,13 +155,12 @@ class References:
         for place in sample(len(known), min(self._opinions, 1 + len(known) // FEW)):
             point = int(known[place])
             opinion = Opinion(batch, column.meaning, point)
-            for index in sample(len(lanes), ELEMENTS):
-                if lanes[index].state[point] != State.KNOWN:
-                    continue
-                reason = opinion.disagreement(index, lanes[index].take(slice(point, point + 1)))
-                if reason:
-                    lanes[index].state[point] = State.INCONCLUSIVE
-                    yield point, reason
+            reason = opinion.disagreement([lane.take(slice(point, point + 1)) for lane in lanes])
+            if reason:
+                for lane in lanes:
+                    if lane.state[point] == State.KNOWN:
+                        lane.state[point] = State.INCONCLUSIVE
+                yield point, reason
 
 
 class _Inputs:
@@ -175,7 +174,9 @@ class _Inputs:
 
     def __getitem__(self, name: str) -> Floats:
         array, element = name.removesuffix("i").split(".")
-        numbers = self._arrays[array].reshape(self._points, -1)[:, int(element)]
+        whole = self._arrays[array].reshape(self._points, -1)
+        # A result that depends on nothing, of an argument without elements, still has as many points as there are.
+        numbers = whole[:, int(element)] if whole.shape[1] else np.zeros(self._points)
         return numbers.imag if name.endswith("i") else numbers.real
 
     def items(self, column: Column) -> Iterator[tuple[str, Floats]]:
@@ -207,6 +208,8 @@ def _answer(column: Column, lanes: list[Enclosures]) -> Answer:
 
 
 def _interleave(lanes: list[Enclosures]) -> Enclosures:
+    if not lanes:
+        return Enclosures.none()
     if len(lanes) == 1:
         return lanes[0]
     return Enclosures(
