@@ -7,6 +7,7 @@ doubt are computed exactly instead.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import add, mul
 
 import numpy as np
 from flint import arb
@@ -210,7 +211,13 @@ class Block:
             return cache[name]
 
         unclear: set[int] = set()
-        for combination, expected in taylor.checks(column.meaning, column.count, given):
+
+        def exponents(name: str) -> list[int | None]:
+            numbers = self._inputs[name] if whole else self._inputs[name][points]
+            return [e if x else None for x, e in zip(numbers.tolist(), np.frexp(numbers)[1].tolist(), strict=True)]
+
+        for check in taylor.checks(column.meaning, column.count, given, exponents):
+            combination, expected = check.factors, check.expected
             found = self._combined(combination, lanes, points, whole=whole)
             pairs = zip(found, expected, strict=True)
             doubtful = [place for place, (x, y) in enumerate(pairs) if not (x.overlaps(y) and y.is_finite())]
@@ -225,17 +232,16 @@ class Block:
         return np.array(sorted(unclear), np.int64)
 
     def _combined(
-        self, combination: Mapping[int, int], lanes: range, points: NDArray[np.integer], *, whole: bool
+        self, combination: Mapping[int, list[arb] | None], lanes: range, points: NDArray[np.integer], *, whole: bool
     ) -> list[arb]:
         columns = [self._found[lanes[index]] for index in combination]
         if not whole:
             columns = [[column[point] for point in points] for column in columns]
-        factors = list(combination.values())
-        if factors == [1]:
-            return columns[0]
-        return [
-            sum((f * x for f, x in zip(factors, row, strict=True)), balls.ZERO) for row in zip(*columns, strict=True)
-        ]
+        total: list[arb] = []
+        for column, factors in zip(columns, combination.values(), strict=True):
+            terms_ = column if factors is None else list(map(mul, column, factors))
+            total = list(map(add, total, terms_)) if total else terms_
+        return total
 
     def _sizes(self) -> tuple[Floats, NDArray[np.int64]]:
         """Upper bounds of the sizes of terms, where a value is zero or a sum."""

@@ -2,6 +2,11 @@
 
 A column is independent of how it was asked for: the vjp of one argument with cotangent w and the jvp along the same
 argument with tangent w are the same elementwise column, with the same text, and are computed once.
+
+Higher derivatives along tangents are those of the real function ``<w, f>`` of real numbers, a complex one counting as
+two: with H_w its Hessian, reverse over reverse, forward over reverse and reverse over forward all give ``H_w v``, and
+reverse over that, with v again as cotangent, gives the gradient of ``<v, H_w v>``. Since MLX's cotangents are gradients
+with respect to the pair of reals, its compositions need no conjugates either.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from audit.case import Batch
 from audit.errors import AuditError
@@ -26,12 +32,14 @@ class Meaning:
 
     Args:
         kind: ``value`` (result k is result k of the function), ``partial`` (result k is the partial derivative
-            ``partials[k]`` of the weighted sum of the function's results) or ``tangent`` (result k is the derivative of
-            the function's result k along the tangents).
+            ``partials[k]`` of the weighted sum of the function's results), ``tangent`` (result k is the derivative of
+            the function's result k along the tangents) or ``directional`` (result k is the partial derivative by
+            ``partials[k]`` of the n-th derivative of the weighted sum along the tangents, n being `order` - 1).
         function: the function itself.
         weights: for ``partial``, the name of the weight of each result of the function.
-        partials: for ``partial``, the inputs that result k is differentiated by, one after another.
-        tangents: for ``tangent``, pairs of an input and the name of its tangent.
+        partials: for ``partial`` and ``directional``, the inputs that result k is differentiated by, one after another.
+        tangents: for ``tangent`` and ``directional``, pairs of an input and the name of its tangent.
+        order: of the derivative.
     """
 
     kind: str
@@ -39,6 +47,7 @@ class Meaning:
     weights: tuple[str, ...] = ()
     partials: tuple[tuple[str, ...], ...] = ()
     tangents: tuple[tuple[str, str], ...] = ()
+    order: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,8 @@ def columns(batch: Batch) -> list[Column]:
             "point: give every element as a point of its own, or say elementwise=False."
         )
     recorded = trace(function.body, shapes, parts, batch.result_format.parts, mapped_axes(batch))
-    due = [shapes[i] for i in batch.mode.traced] if batch.mode.kind == "jvp" else [recorded.shape]
+    tangents = [shapes[i] for i in batch.mode.traced]
+    due = tangents if batch.mode.kind == "jvp" else [recorded.shape, *tangents]
     for weight, shape in zip(batch.weights, due, strict=False):
         if weight.shape[1:] != shape:
             raise AuditError(
@@ -147,13 +157,14 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: b
 
     if kind == "forward":
         return [column(results, Meaning("value", function))]
+    first = 0 if kind == "jvp" else 1
+    tangents = [weight_names(first + place, len(arguments[i]), recorded.parts[i]) for place, i in enumerate(traced)]
+    pairs = tuple(pair for t, i in zip(tangents, traced, strict=True) for pair in zip(names[i], t, strict=True))
+    inputs = [node for i in traced for node in arguments[i]]
     if kind == "jvp":
-        tangents = [weight_names(place, len(arguments[i]), recorded.parts[i]) for place, i in enumerate(traced)]
         nodes = [[builder.input(name) for name in tangent] for tangent in tangents]
-        pairs = tuple(pair for t, i in zip(tangents, traced, strict=True) for pair in zip(names[i], t, strict=True))
         meaning = Meaning("tangent", function, tangents=pairs)
         if summed:
-            inputs = [node for i in traced for node in arguments[i]]
             return [column(push_forward(builder, results, inputs, [node for ns in nodes for node in ns]), meaning)]
         terms = [pull_back(builder, results, t, arguments[i])[0] for t, i in zip(nodes, traced, strict=True)]
         total = terms[0]
@@ -170,8 +181,25 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: b
             )
             for i in traced
         ]
+    if kind.startswith("second") or kind == "third":
+        directions = [builder.input(name) for tangent in tangents for name in tangent]
+        found, lower = cotangents, []
+        slopes = pull_back(builder, results, cotangents, inputs)
+        for _ in range(1 if kind.startswith("second") else 2):
+            lower.extend(slopes)
+            slopes = pull_back(builder, slopes, directions, inputs)
+        ends = list(accumulate((len(arguments[i]) for i in traced), initial=0))
+        order = 3 if kind == "third" else 2
+        return [
+            column(
+                slopes[start:end],
+                Meaning("directional", function, weights, tuple((name,) for name in names[i]), pairs, order),
+                cancels=summed or len(traced) > 1,
+            )
+            for i, start, end in zip(traced, ends[:-1], ends[1:], strict=True)
+        ]
     if summed:
-        raise AuditError(f"Mode {kind}: the reference gives higher derivatives of real elementwise functions only.")
+        raise AuditError(f"Mode {kind}: the reference gives every entry of real elementwise functions only.")
     chains = [(i, j) for i in traced for j in traced]
     if kind.startswith("grad"):
         chains = [traced * int(kind.removeprefix("grad"))]
@@ -184,5 +212,6 @@ def _results(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: b
         for i in chain:
             (node,) = pull_back(builder, [node], [builder.constant(1)], arguments[i])
         node = builder.apply("multiply", node, cotangents[0])
-        found.append(column([node], Meaning("partial", function, weights, (tuple(names[i][0] for i in chain),))))
+        partials = (tuple(names[i][0] for i in chain),)
+        found.append(column([node], Meaning("partial", function, weights, partials, order=len(chain))))
     return found

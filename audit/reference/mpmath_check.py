@@ -19,15 +19,16 @@ from mpmath import MPContext
 from audit.case import Batch
 from audit.reference.arithmetic import Arithmetic
 from audit.reference.derivative import Meaning
-from audit.reference.enclosure import Enclosures
+from audit.reference.enclosure import Enclosures, State
 from audit.reference.mapped import call, mapped_axes
 from audit.reference.operations import OPERATIONS
+from audit.reference.taylor import coefficient
 
 # Steps are 2**-STEP_BITS of the primal; the truncation error is about the square of that. They are made smaller, up to
 # the second number, until the two steps agree.
 STEP_BITS, LARGEST_STEP_BITS = 100, 3200
-# Of a large array, this many elements are looked at.
-ELEMENTS = 8
+# Of a large array of values or tangents, this many elements are looked at.
+ELEMENTS = 64
 # The two steps agree if they differ by this little, relative to the value.
 SHARP_BITS = 60
 
@@ -66,77 +67,101 @@ class Opinion:
         self._spread = max(*exponents, 0, 0) - min(*exponents, 0, 0)
         self._smallest = min(exponents) if exponents else 0
 
-    def disagreement(self, index: int, enclosure: Enclosures) -> str:
-        """What speaks against the enclosure of a result, or an empty string.
+    def disagreement(self, lanes: Sequence[Enclosures]) -> str:
+        """What speaks against the enclosures of the results, or an empty string.
+
+        Partial derivatives are looked at together, along one direction that meets every known one.
 
         Args:
-            index: which result of the column.
-            enclosure: one enclosure, a known one.
+            lanes: one enclosure of each result of the column.
         """
-        order = max((len(chain) for chain in self._meaning.partials), default=1)
+        known = [index for index, lane in enumerate(lanes) if lane.state[0] == State.KNOWN]
+        looks = self._looks(known)
         self._step_bits = STEP_BITS
-        while True:
-            self._mp.prec = (order + 1) * (self._step_bits + 60) + 100 + self._spread
+        while looks:
+            self._mp.prec = (self._meaning.order + 1) * (self._step_bits + 60) + 100 + self._spread
             try:
-                value, error = self._result(index)
+                found = self._results(looks)
             except (ZeroDivisionError, ValueError, OverflowError) as reason:
                 return f"mpmath finds no value: {reason}"
-            scale = self._mp.ldexp(1, int(enclosure.exponent[0]))
-            right = (self._mp.mpf(float(enclosure.head[0])) + float(enclosure.tail[0])) * scale
-            agrees = abs(value - right) <= float(enclosure.radius[0]) * scale + error
-            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
             last = self._step_bits >= LARGEST_STEP_BITS
-            if agrees and (sharp or last or not right):
-                return ""
-            # A step that skips whole periods of a sine gives anything: only a sharp value speaks against the enclosure.
-            if not agrees and (sharp or last):
-                return (
-                    f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
-                    f"the enclosure is {self._mp.nstr(right, 20)}"
-                )
+            open_ = []
+            for (look, factors), (value, error) in zip(looks, found, strict=True):
+                right, radius = self._combined(factors, lanes)
+                agrees = abs(value - right) <= radius + error
+                sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
+                # A step that skips whole periods of a sine gives anything: only a sharp value speaks against it.
+                if not agrees and (sharp or last):
+                    return (
+                        f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
+                        f"the enclosure is {self._mp.nstr(right, 20)}"
+                    )
+                if not (agrees and (sharp or last or not right)):
+                    open_.append((look, factors))
+            looks = open_
             self._step_bits *= 2
+        return ""
 
-    def estimate(self, index: int) -> tuple[str, float]:
-        """A result of the column as mpmath sees it, to 25 digits, and a bound of its error.
+    def _looks(self, known: list[int]) -> list[tuple[int, dict[int, Any]]]:
+        """What is looked at: results of the column, or sums of several, with the factor of each result."""
+        if not known:
+            return []
+        if self._meaning.kind in ("value", "tangent"):
+            return [(known[place], {known[place]: 1}) for place in sample(len(known), ELEMENTS)]
+        if len(self._meaning.partials[0]) > 1 or len(self._meaning.partials) == 1:
+            return [(0, {0: 1})]
+        sizes = [self._primal(name) for (name,) in self._meaning.partials]
+        largest = max(sizes, key=abs)
+        factors = {index: coefficient(index) * self._power_of_two(sizes[index] or largest) for index in known}
+        return [(0, factors)]
 
-        Raises:
-            ZeroDivisionError, ValueError, OverflowError: there is no value.
-        """
-        order = max((len(chain) for chain in self._meaning.partials), default=1)
-        self._step_bits = STEP_BITS
-        while True:
-            self._mp.prec = (order + 1) * (self._step_bits + 60) + 100 + self._spread
-            value, error = self._result(index)
-            sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
-            if sharp or self._step_bits >= LARGEST_STEP_BITS:
-                return self._mp.nstr(value, 25), float(error)
-            self._step_bits *= 2
+    def _power_of_two(self, x: Any) -> Any:
+        return self._mp.ldexp(1, self._mp.mag(x)) if x else self._mp.mpf(1)
 
-    def _result(self, index: int) -> tuple[Any, Any]:
-        """A result of the column and a bound of its error."""
-        meaning = self._meaning
+    def _combined(self, factors: dict[int, Any], lanes: Sequence[Enclosures]) -> tuple[Any, Any]:
+        """A sum of right values, and its radius."""
+        total, radius = self._mp.mpf(0), self._mp.mpf(0)
+        for index, factor in factors.items():
+            lane = lanes[index]
+            scale = self._mp.ldexp(factor, int(lane.exponent[0]))
+            total += (self._mp.mpf(float(lane.head[0])) + float(lane.tail[0])) * scale
+            radius += float(lane.radius[0]) * scale
+        return total, radius
+
+    def _results(self, looks: Sequence[tuple[int, dict[int, Any]]]) -> list[tuple[Any, Any]]:
+        """For each look a value and a bound of its error."""
+        meaning, indices = self._meaning, [index for index, _ in looks]
         if meaning.kind == "value":
-            coarse = self._components({})[index]
+            coarse = self._components({})
             with self._mp.workprec(2 * self._mp.prec):
-                fine = self._components({})[index]
-                return fine, abs(coarse - fine) + abs(fine) * self._mp.ldexp(1, 40 - self._mp.prec)
+                fine, relative = self._components({}), self._mp.ldexp(1, 40 - self._mp.prec)
+                return [(fine[k], abs(coarse[k] - fine[k]) + abs(fine[k]) * relative) for k in indices]
+        tangents = {name: self._weight(tangent) for name, tangent in meaning.tangents}
+        along = [(tangents, self._step(tangents))] * (meaning.order - (meaning.kind == "directional"))
         if meaning.kind == "tangent":
-            slopes = {name: self._weight(tangent) for name, tangent in meaning.tangents}
-            moving = [abs(self._primal(name) / slope) for name, slope in slopes.items() if slope]
-            step = min((self._step(ratio) for ratio in moving), default=self._mp.mpf(1))
-            directions = [(slopes, step)]
-            target: Callable[[Shift], Any] = lambda shift: self._components(shift)[index]  # noqa: E731
+            target: Callable[[Shift], list[Any]] = self._components
+            directions = along
         else:
-            directions = [({name: 1}, self._step(abs(self._primal(name)))) for name in meaning.partials[index]]
-            target = self._weighted
+            target = lambda shift: [self._weighted(shift)]  # noqa: E731
+            indices = [0]
+            if len(meaning.partials[0]) == 1:
+                ((_, factors),) = looks
+                slopes = {meaning.partials[index][0]: factor for index, factor in factors.items()}
+                chain = [slopes]
+            else:
+                chain = [{name: 1} for name in meaning.partials[0]]
+            directions = [(slopes, self._step(slopes)) for slopes in chain]
+            directions += along if meaning.kind == "directional" else []
         coarse, _ = self._difference(target, directions)
         # Twice the precision too: where the function itself cancels, rounding shows as a difference between the two.
         with self._mp.workprec(2 * self._mp.prec):
             fine, rounding = self._difference(target, [(slopes, step / 2) for slopes, step in directions])
-            return fine, abs(coarse - fine) + rounding
+            return [(fine[k], abs(coarse[k] - fine[k]) + rounding[k]) for k in indices]
 
-    def _difference(self, target: Callable[[Shift], Any], directions: Sequence[tuple[Shift, Any]]) -> tuple[Any, Any]:
-        """Central difference along each direction in turn, and a bound of its rounding error."""
+    def _difference(
+        self, target: Callable[[Shift], list[Any]], directions: Sequence[tuple[Shift, Any]]
+    ) -> tuple[list[Any], list[Any]]:
+        """Central differences along each direction in turn, and bounds of their rounding errors."""
         points: list[list[tuple[int, Any, Shift]]] = []
         divisor = self._mp.mpf(1)
         for slopes, step in _merged(directions):
@@ -145,21 +170,27 @@ class Opinion:
             points.append(
                 [((-1) ** k * comb(order, k), (self._mp.mpf(order) / 2 - k) * step, slopes) for k in range(order + 1)]
             )
-        total, largest = self._mp.mpf(0), self._mp.mpf(0)
+        total: list[Any] = []
+        largest: list[Any] = []
         for choice in product(*points):
             sign, shift = 1, {}
             for factor, step, slopes in choice:
                 sign *= factor
                 for name, slope in slopes.items():
                     shift[name] = shift.get(name, 0) + step * slope
-            value = target(shift)
-            total += sign * value
-            largest = max(largest, abs(sign * value))
-        return total / divisor, largest * self._mp.ldexp(1, 40 - self._mp.prec) / abs(divisor)
+            values = [sign * value for value in target(shift)]
+            sizes = [abs(value) for value in values]
+            total = [t + v for t, v in zip(total, values, strict=True)] if total else values
+            largest = [max(t, v) for t, v in zip(largest, sizes, strict=True)] if largest else sizes
+        relative = self._mp.ldexp(1, 40 - self._mp.prec) / abs(divisor)
+        return [t / divisor for t in total], [t * relative for t in largest]
 
-    def _step(self, scale: Any) -> Any:
-        if not scale:
-            scale = self._mp.ldexp(1, self._smallest)
+    def _step(self, slopes: Shift) -> Any:
+        """The step along a direction: it is small beside every primal that moves."""
+        primals = [(abs(self._primal(name)), abs(slope)) for name, slope in slopes.items() if slope]
+        steepest = max((slope for _, slope in primals), default=1)
+        resting = self._mp.ldexp(1, self._smallest) / steepest
+        scale = min((size / slope for size, slope in primals if size), default=resting)
         return scale * self._mp.ldexp(1, -self._step_bits)
 
     def _weighted(self, shift: Shift) -> Any:

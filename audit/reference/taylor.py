@@ -2,12 +2,14 @@
 
 Independent of the reverse sweep: it uses none of its derivative rules. Mixed second derivatives come from three
 directions (polarization): with D2(v) the second coefficient along v, ``f_xy = D2(e_x + e_y) - D2(e_x) - D2(e_y)``.
+Gradients and derivatives along tangents are checked along one more direction, which meets every element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import factorial
 
 import flint
@@ -17,19 +19,16 @@ from audit.reference.balls import BALLS, NAN, ZERO, side
 from audit.reference.derivative import Meaning
 from audit.reference.evaluate import Dialect, NoDerivative, Undecided, evaluate, series_nodes
 from audit.reference.program import Program
-from audit.reference.saturating import first, sech, tanh
-
-# With more results than this, one direction that meets all of them is checked in place of one direction each.
-SEPARATE = 16
 
 Numbers = list[arb]
 Inputs = Callable[[str], Numbers]
+Exponents = Callable[[str], Sequence[int | None]]
 
 
 SERIES = Dialect(
     name="series",
     scope={
-        **BALLS.scope, "first": first, "tanh": tanh, "sech": sech, "side": side, "lift": arb_series,
+        **BALLS.scope, "side": side, "lift": arb_series,
         "zero": arb_series([0]), "one": arb_series([1]), "two": arb_series([2]),
     },
     constant=BALLS.constant,
@@ -48,32 +47,100 @@ def _length(terms: int) -> Iterator[None]:
         flint.ctx.cap = before
 
 
-def checks(meaning: Meaning, count: int, inputs: Inputs) -> Iterator[tuple[dict[int, int], Numbers]]:
+@dataclass(frozen=True)
+class Check:
+    """What the results of a column must satisfy at every point.
+
+    Args:
+        factors: by result, its factor in a sum, a ball a point; None for a factor of 1.
+        expected: what the sum must overlap with, a ball a point; not finite where there is none.
+    """
+
+    factors: Mapping[int, Numbers | None]
+    expected: Numbers
+
+
+def checks(meaning: Meaning, count: int, inputs: Inputs, exponents: Exponents) -> Iterator[Check]:
     """What the results of a column must satisfy, computed without derivative rules.
+
+    Of several partial derivatives it is one direction that meets all of them, whose coefficients differ from element to
+    element, so that two exchanged elements are seen.
 
     Args:
         meaning: what the results are. There is nothing to check of a ``value``.
         count: how many results.
         inputs: the balls of an input at every point, by its name.
-
-    Yields:
-        An integer combination of results, as coefficient by index, and for each point a ball it must overlap (not
-        finite where there is none).
+        exponents: the exponents of the sizes of an input at every point, by its name; None of a zero.
     """
+    function = meaning.function
+    tangents = {name: inputs(tangent) for name, tangent in meaning.tangents}
+    weights = [inputs(name) for name in meaning.weights]
     if meaning.kind == "tangent":
-        direction = {name: inputs(tangent) for name, tangent in meaning.tangents}
-        for index, column in enumerate(along(meaning.function, direction, 1, inputs)):
-            yield {index: 1}, column
+        for index, column in enumerate(along(function, tangents, 1, inputs)):
+            yield Check({index: None}, column)
+    elif meaning.kind == "partial" and count == 1:
+        yield Check({0: None}, _partial(function, meaning.partials[0], weights, inputs))
     elif meaning.kind == "partial":
-        weights = [inputs(name) for name in meaning.weights]
-        if count <= SEPARATE:
-            for index, chain in enumerate(meaning.partials):
-                yield {index: 1}, _partial(meaning.function, chain, weights, inputs)
-        else:
-            # Coefficients that differ from element to element, so that two exchanged elements are seen.
-            combination = {index: (index * 37 + 11) % 61 + 1 for index in range(count)}
-            slopes = {meaning.partials[index][0]: v for index, v in combination.items()}
-            yield combination, _weighted(along(meaning.function, _constant(slopes, inputs), 1, inputs), weights, 1)
+        names = [name for (name,) in meaning.partials]
+        slopes = _directions(names, names, names, exponents)
+        expected = _weighted(along(function, slopes, 1, inputs), weights, 1)
+        yield Check({index: slopes[name] for index, name in enumerate(names)}, expected)
+    elif meaning.kind == "directional":
+        names = [name for (name,) in meaning.partials]
+        own = dict(meaning.tangents)
+        slopes = _directions(names, [own[name] for name in names], list(own.values()), exponents)
+        yield Check(
+            {index: slopes[name] for index, name in enumerate(names)},
+            _along_both(function, tangents, slopes, meaning.order, weights, inputs),
+        )
+
+
+def coefficient(index: int) -> int:
+    """The coefficient of an element in the direction that meets all of them."""
+    return (index * 37 + 11) % 61 + 1
+
+
+def _directions(
+    names: Sequence[str], own: Sequence[str], every: Sequence[str], exponents: Exponents
+) -> dict[str, Numbers]:
+    """A direction that moves every input, each by about the size of its own counterpart, or else of the largest."""
+    sizes = [exponents(name) for name in own]
+    whole = sizes if own == every else [exponents(name) for name in every]
+    largest = [max((e for e in row if e is not None), default=0) for row in zip(*whole, strict=True)]
+    return {
+        name: [
+            arb((coefficient(index), top if size is None else size)) for size, top in zip(column, largest, strict=True)
+        ]
+        for index, (name, column) in enumerate(zip(names, sizes, strict=True))
+    }
+
+
+def _along_both(
+    function: Program,
+    tangents: dict[str, Numbers],
+    slopes: dict[str, Numbers],
+    order: int,
+    weights: list[Numbers],
+    inputs: Inputs,
+) -> Numbers:
+    """The derivative along d of the (order - 1)-th derivative along v, by polarization.
+
+    With D the Taylor coefficient of this order, ``f_vd = D(v + d) - D(v) - D(d)`` for the second and
+    ``f_vvd = D(v + d) - D(v - d) - 2 D(d)`` for the third.
+    """
+    zeros = [ZERO] * len(next(iter(slopes.values())))
+
+    def at(v: int, d: int) -> Numbers:
+        direction: dict[str, Numbers] = {}
+        for name in {**tangents, **slopes}:
+            pairs = zip(tangents.get(name, zeros), slopes.get(name, zeros), strict=True)
+            direction[name] = [v * x + d * y for x, y in pairs]
+        return _weighted(along(function, direction, order, inputs), weights, 1)
+
+    both, along_d = at(1, 1), at(0, 1)
+    if order == 2:
+        return [b - p - q for b, p, q in zip(both, at(1, 0), along_d, strict=True)]
+    return [b - p - 2 * q for b, p, q in zip(both, at(1, -1), along_d, strict=True)]
 
 
 def _constant(slopes: dict[str, int], inputs: Inputs) -> dict[str, Numbers]:
@@ -83,14 +150,14 @@ def _constant(slopes: dict[str, int], inputs: Inputs) -> dict[str, Numbers]:
 def _partial(function: Program, chain: tuple[str, ...], weights: list[Numbers], inputs: Inputs) -> Numbers:
     order = len(chain)
 
-    def coefficient(names: Iterable[str]) -> Numbers:
+    def along_all(names: Iterable[str]) -> Numbers:
         direction = _constant(dict.fromkeys(names, 1), inputs)
         return _weighted(along(function, direction, order, inputs), weights, factorial(order))
 
     if len(set(chain)) == 1:
-        return coefficient(chain[:1])
+        return along_all(chain[:1])
     x, y = chain
-    both, first, second = coefficient(chain), coefficient([x]), coefficient([y])
+    both, first, second = along_all(chain), along_all([x]), along_all([y])
     return [(b - p - q) / 2 for b, p, q in zip(both, first, second, strict=True)]
 
 
