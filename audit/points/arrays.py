@@ -16,6 +16,9 @@ from audit.points.points import Points
 
 Arrays = list[Floats]
 
+# Exponents below that of the largest number at which sums stay clear of it, in whatever order they are taken.
+HEADROOM = 5
+
 
 @dataclass(frozen=True)
 class Place:
@@ -84,8 +87,10 @@ def over_range(place: Place) -> Points | None:
     if not free or not any(base[k].size for k in free):
         return None
     values = operation.values_of(operation.arguments[free[0]])
-    wide = numbers.exponents(fmt, values, max(int(9 * place.scale), 5))
-    found: list[Arrays] = [_scaled(place, base, free, int(k)) for k in wide if k]
+    # Partial sums of terms near the edge may overflow in one order of addition and not in another.
+    top = fmt.emax if operation.exact else fmt.emax - HEADROOM
+    wide = numbers.exponents(fmt, values, max(int(9 * place.scale), 5)).clip(max=top)
+    found: list[Arrays] = [_scaled(place, base, free, int(k)) for k in dict.fromkeys(wide.tolist()) if k]
     if len(free) > 1:
         for argument in free:
             few = numbers.exponents(fmt, values, 5)
@@ -216,7 +221,7 @@ def _moved(place: Place, base: Arrays, symmetry: object) -> Iterator[Arrays]:
         yield moved
     if isinstance(symmetry, Shift):
         k = names.index(symmetry.argument)
-        for exponent in (4, place.format.precision - 4, place.format.precision + 4, place.format.emax - 1):
+        for exponent in (4, place.format.precision - 4, place.format.precision + 4, place.format.emax - HEADROOM):
             for sign in (1.0, -1.0):
                 yield _with(base, k, base[k] + sign * float(power(exponent)))
 
