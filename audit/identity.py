@@ -1,7 +1,7 @@
 """Row ids: a 64-bit hash of what is compared, the implementation left out, so that rows of two runs join.
 
 The text (series version, case, group, function, format, mode, arguments, layout) goes through BLAKE2b once a batch; the
-point's encodings and the element are mixed in by the SplitMix64 finaliser (Steele, Lea, Flood 2014), by column.
+point's encodings and the element are mixed in by the SplitMix64 finaliser (Steele, Lea, Flood 2014).
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def identify(batch: Batch, origin: Origin, argument: str, elements: int) -> Bits
     shapes = " ".join(str(array.shape[1:]) for array in (*batch.primals, *batch.weights) if array.ndim > 1)
     text = "\x1f".join((*parts, batch.layout, batch.wrap, mixed, shapes))
     seed = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
-    state = np.full(batch.points, seed)
-    for table in encodings(batch):
-        for column in table.T:
-            state = _mix(state ^ column)
+    table = np.concatenate(encodings(batch), axis=1)
+    # Each number is mixed with its place before they are added, so that no two may be exchanged.
+    places = _mix(np.arange(1, table.shape[1] + 1, dtype=np.uint64))
+    state = _mix(_mix(table ^ places).sum(axis=1, dtype=np.uint64) ^ seed)
     rows = np.repeat(state, elements)
     return _mix(rows ^ np.tile(np.arange(elements, dtype=np.uint64), batch.points))
 
