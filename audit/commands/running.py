@@ -71,7 +71,8 @@ def audit(
         say(f"MLX is not patched, and the Python rule is audited instead: {reason}")
     after = "python" if reason else "mlx+divide"
     names = ("mlx", after, *(("python",) if nightly and not reason else ()))
-    selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
+    size = size_of(quick=quick, nightly=nightly)
+    selection = Selection(keyword, tuple(formats or ()), names, size, seed, cases_only=True)
     done, request = _perform(selection, device, output, after, resume=resume, workers=workers)
     if accept:
         _accept(done, request)

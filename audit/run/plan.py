@@ -33,7 +33,8 @@ class Selection:
         implementations: names of implementations.
         size: how dense the scale families are.
         seed: seed of the random points.
-        series_only: leave the scale families out.
+        series_only: leave the scale families out, and the operations.
+        cases_only: leave the operations out.
     """
 
     keyword: str = ""
@@ -42,6 +43,7 @@ class Selection:
     size: Size = "default"
     seed: int = 0
     series_only: bool = False
+    cases_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def plan(selection: Selection) -> Plan:
             )
         except Exception as error:  # noqa: BLE001  one broken case must not stop the others
             broken = (*broken, broken_by(error, f"cases.{case.name}"))
-    if not selection.series_only:
+    if not selection.series_only and not selection.cases_only:
         shards.extend(s for s in (_of_operation(o, m, selection) for m, o in operations.values()) if s.selected)
     if not shards and not broken:
         raise AuditError(
