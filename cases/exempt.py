@@ -192,6 +192,7 @@ EXEMPT: Mapping[str, tuple[str, ...]] = {
         "nn.QuantizedLinear.from_linear",
         "nn.quantize",
     ),
+    "is not written for the CPU in any form": ("mx.gather_qqmm",),
     "runs source code of one's own on a GPU, and has no rule of its own": (
         "mx.fast.cuda_kernel",
         "mx.fast.metal_kernel",

@@ -65,6 +65,22 @@ def test_what_takes_integers_refuses_numbers(name: str) -> None:
         mx.eval(function(X, 1) if "shift" in name else function(X))
 
 
+def test_what_is_not_written_for_the_cpu_says_so() -> None:
+    w, index = mx.ones((1, 64, 64)), mx.array([0])
+    for mode in ("nvfp4", "mxfp8"):
+        packed, *scales = mx.quantize(w, mode=mode)
+        for matrix, rest in ((w, {}), (packed, {"scales": scales[0]})):
+            for rows in (1, 4):
+                given: dict[str, Any] = {
+                    "lhs_indices": index,
+                    "rhs_indices": index,
+                    "mode": mode,
+                    "stream": mx.cpu,
+                } | rest
+                with pytest.raises((RuntimeError, ValueError), match="NYI"):
+                    mx.eval(mx.gather_qqmm(mx.ones((1, rows, 64)), matrix, **given))
+
+
 @pytest.mark.parametrize("name", ["all_gather", "all_max", "all_min", "all_sum", "sum_scatter"])
 def test_where_there_is_one_process_an_array_is_handed_back(name: str) -> None:
     assert mx.distributed.init().size() == 1
