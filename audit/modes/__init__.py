@@ -5,7 +5,7 @@ MLX's convention for complex numbers: a cotangent is the gradient with respect t
 """
 
 from audit.modes.arrays import DTYPES, from_mlx, to_mlx
-from audit.modes.ask import Got, ask, ask_together, labels
+from audit.modes.ask import Got, ask, labels
 from audit.modes.derivative import differentiated
 
-__all__ = ["DTYPES", "Got", "ask", "ask_together", "differentiated", "from_mlx", "labels", "to_mlx"]
+__all__ = ["DTYPES", "Got", "ask", "differentiated", "from_mlx", "labels", "to_mlx"]

@@ -67,31 +67,6 @@ def ask(batch: Batch, arithmetic: Any, transform: Transform | None = None) -> li
     return _collected(batch, _computed(batch, _asked(batch, arithmetic, transform)))
 
 
-def ask_together(batches: Sequence[Batch], arithmetic: Any) -> list[list[Got]]:
-    """Ask for the derivatives of many elementwise batches by one compiled function.
-
-    MLX compiles a kernel for each connected piece of what it fuses; one function for all keeps that cheap.
-
-    Args:
-        batches: batches whose wrap is ``compile``.
-        arithmetic: the namespace handed to the functions' bodies.
-    """
-    asked = [_asked(batch, arithmetic, None) for batch in batches]
-    inputs = [_inputs(batch, slice(None), batch.layout) for batch in batches]
-    sizes = [len(given) for given in inputs]
-
-    def together(*arrays: mx.array) -> list[list[mx.array]]:
-        found, start = [], 0
-        for derivative, size in zip(asked, sizes, strict=True):
-            found.append(derivative(*arrays[start : start + size]))
-            start += size
-        return found
-
-    computed = mx.compile(together)(*(array for given in inputs for array in given))
-    mx.eval(computed)
-    return [_collected(batch, [arrays]) for batch, arrays in zip(batches, computed, strict=True)]
-
-
 def _asked(batch: Batch, arithmetic: Any, transform: Transform | None) -> Derivative:
     """The derivative of a batch as a function of all primals and weights, transforms included."""
     function, traced, count = batch.function, batch.mode.traced, len(batch.primals)

@@ -152,7 +152,7 @@ def _variants(operation: Operation, function: Function, place: Place, plain: Poi
         for asked in (forward, mode):
             yield from _batch(operation, function, rows, fmt, asked, layout="broadcast")
     yield from _batch(operation, function, first, fmt, mode, wrap="checkpoint")
-    if size == "nightly":
+    if size != "quick":
         yield from _batch(operation, function, plain, fmt, mode, wrap="compile")
     if operation.mapped:
         yield from _mapped(operation, function, place, plain)
