@@ -111,7 +111,7 @@ def operations_of_cases() -> tuple[Operation, ...]:
 
 
 def plain(name: str) -> str:
-    """MLX's own name of an operation that says in brackets which part of it is meant: ``"mx.divmod[1]"``."""
+    """MLX's own name, where more is said in brackets: ``"mx.divmod[1]"``, ``"mx.sum(axis=0)"``."""
     return re.split(r"[\[(]", name, maxsplit=1)[0]
 
 

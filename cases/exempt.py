@@ -233,3 +233,10 @@ VALUES: Mapping[str, int] = {
     "side": 2,
 }
 """Keyword, or ``name.keyword`` -> how many values it has in all, where the signature does not say it."""
+
+FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "complex64": {
+        "complex numbers have no order": ("mx.sqrt(behind mx.maximum)",),
+    },
+}
+"""Format -> why it is left out though MLX computes in it -> the operations."""

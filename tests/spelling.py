@@ -99,10 +99,10 @@ def _questions(operation: Operation) -> Iterator[tuple[tuple[mx.array, ...], dic
         else operation.configurations()
     )
     for shapes, parameters in configurations:
-        yield tuple(_numbers(operation, i, shape) for i, shape in enumerate(shapes)), parameters
+        yield tuple(numbers(operation, i, shape) for i, shape in enumerate(shapes)), parameters
 
 
-def _numbers(operation: Operation, index: int, shape: tuple[int, ...]) -> mx.array:
+def numbers(operation: Operation, index: int, shape: tuple[int, ...]) -> mx.array:
     """Numbers between an argument's bounds; complex where only complex ones are defined."""
     values = operation.values_of(operation.arguments[index])
     low, high = max(values.low, -1.0), min(values.high, 2.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from itertools import product
 import pyarrow as pa
 
 from audit.case import Batch
-from audit.catalogue import LISTS, Covering, Lists, catalogue
+from audit.catalogue import LISTS, Covering, Lists, catalogue, plain
 from audit.operation import Operation
 from audit.registry import find_cases
 from audit.verdict import Verdict
@@ -22,9 +21,6 @@ MODES = ("vjp", "jvp")
 
 UNANSWERED = frozenset({Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.UNDEFINED, Verdict.OUTSIDE})
 """Verdicts that say nothing about MLX's rule; that it has none, or raises, is an answer."""
-
-CALL = re.compile(r"\(.*", re.DOTALL)
-"""What a function's name says beyond its operation: ``mx.softmax(axis=0)``."""
 
 _ORDER = ("float32", "float16", "bfloat16", "float64", "complex64")
 
@@ -82,7 +78,7 @@ def coverage(asked: Asked, operations: Sequence[Covering], given: Lists = LISTS)
     for name, covering in sorted(found.covered.items()):
         formats = {fmt for one in covering for fmt in _formats(one)} or _formats_of_file(given.covered_by.get(name, ""))
         defined[name] = tuple(fmt for fmt in _ORDER if fmt in formats)
-        for operation in {one.name for one in covering} or {name}:
+        for operation in {plain(one.name) for one in covering} or {name}:
             for (fmt, mode), number in by_operation.get(operation, {}).items():
                 counts[name, fmt, mode] += number
     return Coverage(counts, defined, found.missing)
@@ -158,7 +154,7 @@ def _operation(case: str, function: str) -> str:
     for name, other in COVERED_BY.items():
         if other == file:
             return name
-    return CALL.sub("", function)
+    return plain(function)
 
 
 def _percent(part: int, whole: int) -> str:
