@@ -22,7 +22,8 @@ from audit.formats import FORMATS, Format, lookup
 
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]
-Kind = Literal["same", "real", "complex"]
+# Beside these, the name of a format.
+Kind = Literal["same", "real", "complex", "float16", "bfloat16", "float32", "float64", "complex64"]
 
 REAL_FORMATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -134,12 +135,12 @@ class Operation:
         tolerance: how far a result may be off; `exact` operations have no allowance, sums and compositions have one.
         formats: names of the formats it is defined in.
         kinds: for each argument whether its numbers are of the format (``same``), or real or complex where the format
-            is complex.
+            is complex, or of one format whatever the other arguments have (its name).
         result: likewise for the result.
         also: other names that this covers: ``"mx.array.softmax"``, ``"mx.array.__add__"``.
         valid: ``valid(shapes, parameters)`` says whether a combination exists; by default all do.
         text: the call as a user writes it, with ``{parameter}`` for parameters; made from name and arguments if empty.
-        long: shapes of thousands of elements, asked in half precision only.
+        long: shapes of thousands of elements, asked in half precision only, with the first parameters that they fit.
         mixed: whether arguments of different float formats may be mixed, the result being of the wider.
         orders: highest order of derivatives that exist and are asked for.
         mapped: whether it may be mapped over an additional axis of its arguments (vmap).
@@ -306,11 +307,14 @@ def _function(operation: Operation, parameters: _Frozen, elementwise: bool) -> F
 def _text(operation: Operation, parameters: Mapping[str, Any]) -> str:
     if operation.text:
         return operation.text.format(**parameters)
-    given = [f"{name}={value!r}" for name, value in parameters.items()]
+    # A type of numbers is shown as a user writes it.
+    given = [f"{name}={value!r}".replace("mlx.core.", "mx.") for name, value in parameters.items()]
     return f"{operation.name}({', '.join([*operation.arguments, *given])})"
 
 
 def _of_kind(kind: Kind, fmt: Format) -> Format:
+    if kind in FORMATS:
+        return lookup(kind)
     if kind == "complex":
         return lookup("complex64")
     return lookup("float32") if kind == "real" and fmt.parts == 2 else fmt

@@ -148,7 +148,8 @@ def gathered(place: Place, group: str, points: Sequence[Arrays], *, scaled: bool
     if scaled:
         for k in range(1, count, 2):
             largest = max((float(np.abs(p[k]).max()) for p in primals if p[k].size), default=1.0)
-            exponent = int(np.clip(-np.frexp(largest)[1], fmt.emin + 8, fmt.emax - 8)) if largest else 0
+            reach = min(fmt.emax, result.emax) - 8
+            exponent = int(np.clip(-np.frexp(largest)[1], -reach, reach)) if largest else 0
             cotangent[k] *= 2.0**exponent
     return Points(group, primals, cotangent, tangents)
 

@@ -41,7 +41,8 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
     yield from _small(operation, fmt, size)
     for shapes in operation.long:
         if fmt.name in ("float16", "bfloat16") and size != "quick":
-            place, function = _place(operation, shapes, operation.base, fmt)
+            parameters = next(p for p in operation.combinations() if operation.valid(shapes, p))
+            place, function = _place(operation, shapes, parameters, fmt)
             yield from _first_order(operation, function, arrays.long(place), fmt)
 
 
