@@ -43,7 +43,7 @@ def same_graph(operation: Operation, alias: str) -> bool:
     It must be so in one configuration at least, and in each that the alias does not refuse: a method without a keyword
     says nothing about the keyword's values.
     """
-    name, stand_in = plain(operation.name), spelt(alias)
+    name, stand_in = plain(operation.name), _without_base(spelt(alias), operation)
     equal = []
     for arrays, parameters in _questions(operation):
         plainly = _graph_or_none(lambda *a, p=parameters: operation.call(*a, **p), arrays)
@@ -85,6 +85,25 @@ def spelt(alias: str) -> Call:
     if owner == "mx.array":
         return lambda a, *rest, **parameters: getattr(_array(a), key)(*rest, **parameters)
     return target
+
+
+def _without_base(call: Call, operation: Operation) -> Call:
+    """The call; where it has no such keywords, without those that have the operation's base value.
+
+    ``nn.HardTanh()`` has no bounds, and is to be compared with ``nn.hard_tanh`` at its own ones.
+    """
+
+    def calling(*arrays: Any, **parameters: Any) -> Any:
+        try:
+            return call(*arrays, **parameters)
+        except TypeError:
+            base = operation.base
+            changed = {key: value for key, value in parameters.items() if key not in base or value != base[key]}
+            if len(changed) == len(parameters):
+                raise
+            return call(*arrays, **changed)
+
+    return calling
 
 
 def _array(x: Any) -> mx.array:
