@@ -125,7 +125,7 @@ def _tolerance(row: Row, subject: Subject) -> Tolerance:
     return tolerance
 
 
-def _numbers(x: record.Input) -> Floats:
+def _numbers(x: record.Input) -> Any:
     parts = np.array(x.numbers, np.float64).reshape(-1, x.format.parts)
     flat = parts[:, 0]
     if x.format.parts == 2:
@@ -173,18 +173,30 @@ class Asker:
         self.asked += len(places)
         arrays = [np.concatenate(column) for column in zip(*(place.arrays for place in places), strict=True)]
         try:
-            together = first.with_arrays(arrays).batch
-            answers = self.references.enclose(together)
-            taker = self._differences.of(together) if witness else None
-            question = Question(together, Origin("again", "1", "again"), answers, taker)
-            table = compare(question, self.implementation, self.references)
+            table = self._table(first.with_arrays(arrays), witness=witness)
         except Exception:  # noqa: BLE001  a question that cannot be put is no evidence
             return [None] if len(places) == 1 else [self.row(place, witness=witness) for place in places]
-        chosen = (np.array(table["argument"].to_pylist()) == first.argument) & (
-            table["element"].to_numpy() == first.element
-        )
-        found: dict[int, Row] = {entry["point"]: entry for entry in table.filter(pa.array(chosen)).to_pylist()}
+        found: dict[int, Row] = {entry["point"]: entry for entry in table.to_pylist()}
         return [found.get(index) for index in range(len(places))]
+
+    def verdicts(self, place: Place) -> list[str]:
+        """The verdict of every point of a question that has many; none where it cannot be asked."""
+        self.asked += place.batch.points
+        try:
+            return self._table(place, witness=False)["verdict"].to_pylist()
+        except Exception:  # noqa: BLE001  as above
+            return []
+
+    def _table(self, place: Place, *, witness: bool) -> pa.Table:
+        """The rows of one number of the answer at every point."""
+        answers = self.references.enclose(place.batch)
+        taker = self._differences.of(place.batch) if witness else None
+        question = Question(place.batch, Origin("again", "1", "again"), answers, taker)
+        table = compare(question, self.implementation, self.references)
+        own = (np.array(table["argument"].to_pylist()) == place.argument) & (
+            table["element"].to_numpy() == place.element
+        )
+        return table.filter(pa.array(own))
 
     def _mapped(self, place: Place, *, witness: bool) -> Row | None:
         """A row of a mapped question, with another, twice as large, beside it: rows that are alike hide much."""

@@ -7,15 +7,21 @@ are a multiple of it, from the smallest to the largest number of the format, the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audit.defects.again import Asker, Place, changed, is_wrong
+from audit.defects.again import Asker, Place, changed
 from audit.formats import Floats, Format
 
-# Points asked along the line for functions that see thousands of points in one call, and for others.
-DENSE, SPARSE = 2200, 25
+Ints = NDArray[np.int64]
+
+# Points asked along the line at first, of functions that are asked point by point.
+SPARSE = 25
+# Exponents smaller than the largest by this factor do not move.
+STILL = 8
 
 
 @dataclass(frozen=True)
@@ -64,18 +70,29 @@ class Line:
     direction: tuple[Floats, ...]
     text: str
 
-    def at(self, k: int, fmt: Format) -> Place | None:
-        """The question at 2**k, or None where a number leaves the format or becomes subnormal."""
-        arrays = []
-        for mantissa, direction in zip(self.mantissas, self.direction, strict=True):
-            with np.errstate(all="ignore"):
-                array = np.ldexp(mantissa, np.rint(k * direction).astype(np.int64))
-            size = np.abs(array[np.isfinite(mantissa) & (mantissa != 0)])
-            if size.size and (size.max() > fmt.largest or size.min() < fmt.smallest_subnormal):
-                return None
-            arrays.append(array)
+    def inside(self, exponents: Ints, fmt: Format) -> Ints:
+        """Those exponents at which every input is a number of the format."""
+        return exponents[self._arrays(exponents, fmt)[1]]
+
+    def at(self, exponents: Ints, fmt: Format) -> Place | None:
+        """The question at 2**k, a point for each k; None where it cannot be asked in the format."""
+        arrays, _ = self._arrays(exponents, fmt)
         made = changed(lambda: self.place.in_format(fmt))
         return None if made is None else changed(lambda: made.with_arrays(arrays))
+
+    def _arrays(self, exponents: Ints, fmt: Format) -> tuple[list[Floats], NDArray[np.bool_]]:
+        """The inputs, ``[exponents, *shape]`` each, and where all of them are numbers of the format."""
+        arrays, held = [], np.ones(len(exponents), bool)
+        for mantissa, direction in zip(self.mantissas, self.direction, strict=True):
+            along = exponents.reshape(-1, *[1] * (mantissa.ndim - 1))
+            with np.errstate(all="ignore"):
+                array = np.ldexp(mantissa, np.rint(along * direction).astype(np.int64))
+                # A mantissa that loses bits in the subnormal range is another input.
+                whole = fmt.contains(array) & (np.isfinite(array) | ~np.isfinite(mantissa))
+                whole &= (array != 0) | (mantissa == 0)
+            held &= whole.reshape(len(exponents), -1).all(axis=1)
+            arrays.append(array)
+        return arrays, held
 
 
 def line_of(place: Place) -> Line | None:
@@ -92,7 +109,10 @@ def line_of(place: Place) -> Line | None:
     if largest < 2:
         return None
     lead = next(e.reshape(-1)[np.abs(e).argmax()] for e in exponents if np.abs(e).max(initial=0) == largest)
-    directions = tuple(e / lead for e in exponents)
+    # Small exponents beside large ones belong to the numbers that stay.
+    still = [np.abs(e) * STILL < largest for e in exponents]
+    mantissas = [np.where(s, np.ldexp(m, e), m) for s, m, e in zip(still, mantissas, exponents, strict=True)]
+    directions = tuple(np.where(s, 0, e) / lead for s, e in zip(still, exponents, strict=True))
     names = [*place.subject.function.arguments, *(f"w{i or ''}" for i in range(len(place.batch.weights)))]
     moving = [_text(name, d) for name, d in zip(names, directions, strict=True) if np.any(d)]
     return Line(place, tuple(mantissas), directions, ", ".join(moving))
@@ -112,7 +132,7 @@ def band(line: Line, fmt: Format, asker: Asker) -> Band | None:
     The two ends are found exactly: by asking at every exponent, or, of functions that are asked point by point, at some
     and then by halving between a right and a wrong one.
     """
-    exponents = [k for k in range(fmt.esub, fmt.emax + 1) if line.at(k, fmt) is not None]
+    exponents = [int(k) for k in line.inside(np.arange(fmt.esub, fmt.emax + 1), fmt)]
     if not exponents:
         return None
     elementwise = line.place.subject.function.elementwise
@@ -155,7 +175,7 @@ def _edges(strip: dict[int, str]) -> list[tuple[int, int]]:
         return []
     found = []
     for side in (sorted(k for k in strip if k >= known[0]), sorted((k for k in strip if k <= known[0]), reverse=True)):
-        for right, wrong in zip(side, side[1:], strict=False):
+        for right, wrong in pairwise(side):
             if not _fine(strip[wrong]):
                 found.append((right, wrong))
                 break
@@ -163,15 +183,10 @@ def _edges(strip: dict[int, str]) -> list[tuple[int, int]]:
 
 
 def _ask(line: Line, fmt: Format, asker: Asker, exponents: list[int]) -> dict[int, str]:
-    made = [(k, place) for k in exponents if (place := line.at(k, fmt)) is not None]
-    rows = asker.rows([place for _, place in made])
-    return {k: row["verdict"] for (k, _), row in zip(made, rows, strict=True) if row is not None}
+    place = line.at(np.array(exponents, np.int64), fmt)
+    verdicts = [] if place is None else asker.verdicts(place)
+    return dict(zip(exponents, verdicts, strict=False))
 
 
 def _fine(verdict: str) -> bool:
     return verdict in ("match", "allowed", "outside")
-
-
-def is_right(row: Any) -> bool:
-    """Whether a row is there and no mismatch."""
-    return row is not None and not is_wrong(row)

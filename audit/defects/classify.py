@@ -56,11 +56,20 @@ class Classifier:
     asker: Asker
     _merged: dict[Cell, Tally] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for cell, tally in self.evidence.tallies.items():
+            if cell.wrap.startswith("vmap"):
+                continue
+            found = self._merged.setdefault(_question(cell), Tally())
+            found.right += tally.right
+            for verdict, counts in tally.wrong.items():
+                found.wrong[verdict] += counts
+
     def classify(self, bucket: Bucket) -> Class:
         """The class of a bucket's rows."""
         key = bucket.key
         told = _spoken(key.verdict, key.message, mapped=key.cell.wrap.startswith("vmap"))
-        if told in (Class.MISSING, Class.CRASH):
+        if told is Class.MISSING or told is Class.CRASH:
             return told
         if key.cell != key.cell.plain and self._plainly_right(bucket):
             return Class.VMAP if key.cell.wrap.startswith("vmap") else Class.CONSISTENCY
@@ -114,11 +123,15 @@ class Classifier:
             and self._right_in(key.cell, ("float32",), key.verdict)
         ):
             return Class.PRECISION
-        if self._only_with_parameters(key.cell, key.verdict):
+        if self._only_with_parameters(key.cell):
             return Class.DROPPED
         near_wrong, near_right = self._near(tally)
         if fmt.parts == 1 and set(_present(tally)) == {"vanished"} and near_wrong > 9 * near_right:
             return Class.DROPPED
+        gradual = any(verdict in tally.wrong for verdict in ("inaccurate", "wrong", "sign"))
+        if not gradual and below and least > 0:
+            # From right to nothing at once: no terms cancel more and more.
+            return Class.RANGE
         if near_wrong <= near_right and (bucket.most > ALIKE * bucket.least or bucket.most > SHORTER):
             return Class.CANCELLATION
         if bucket.most < 0.05:
@@ -149,7 +162,7 @@ class Classifier:
                     return False
         return found
 
-    def _only_with_parameters(self, cell: Cell, verdict: str) -> bool:
+    def _only_with_parameters(self, cell: Cell) -> bool:
         """Whether the operation is right with its default parameters where it is asked so."""
         subject = self.subjects[cell.case, cell.function]
         others = self._siblings(subject, cell)
@@ -179,18 +192,7 @@ class Classifier:
 
     def _tally(self, cell: Cell) -> Tally:
         """All that is known of a plain question: every layout and transform, and other sets of traced arguments."""
-        found = Tally()
-        key = _question(cell)
-        if key in self._merged:
-            return self._merged[key]
-        for other, tally in self.evidence.tallies.items():
-            if _question(other) != key or other.wrap.startswith("vmap"):
-                continue
-            found.right += tally.right
-            for verdict, counts in tally.wrong.items():
-                found.wrong[verdict] += counts
-        self._merged[key] = found
-        return found
+        return self._merged.get(_question(cell)) or Tally()
 
 
 def _question(cell: Cell) -> Cell:

@@ -1,7 +1,7 @@
 """Conventions: points with several right answers, listed apart from defects.
 
-At a kink or a tie every member of the convex hull of the one-sided derivatives is right. Where the vjp and the jvp choose
-different members, a user who mixes them gets numbers that belong to no one derivative: that is said beside.
+At a kink or a tie every member of the convex hull of the one-sided derivatives is right. Where the vjp and the jvp
+choose different members, a user who mixes them gets numbers that belong to no one derivative: that is said beside.
 """
 
 from __future__ import annotations

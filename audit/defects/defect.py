@@ -10,6 +10,7 @@ from typing import Any
 
 from audit.defects.classes import Class
 from audit.defects.evidence import Bucket
+from audit.report.record import got_format
 
 RULES = ("forward", "vjp", "jvp", "second", "vmap")
 _RULE = {"forward": "forward", "vjp": "vjp", "grad1": "vjp", "jvp": "jvp"}
@@ -121,22 +122,25 @@ class Defect:
 
     def rows(self) -> list[Mapping[str, Any]]:
         """The simplest wrong rows: of the operation itself, plainly asked, in the simplest format first."""
-        own = [(_order(bucket, rank), row) for bucket in self.buckets for rank, row in bucket.rows]
+        own = [(_order(bucket, rank, row), row) for bucket in self.buckets for rank, row in bucket.rows]
         own.sort(key=lambda pair: (pair[0], pair[1]["id"]))
         return [row for _, row in own[:ROWS]]
 
 
-def _order(bucket: Bucket, rank: Sequence[float]) -> tuple[Any, ...]:
+def _order(bucket: Bucket, rank: Sequence[float], row: Mapping[str, Any]) -> tuple[Any, ...]:
     cell = bucket.key.cell
+    ordinary = row["right"] is not None and abs(row["right"]) >= got_format(row).smallest_normal
     return (
         cell.format == "complex64",
         cell.mode not in ("forward", "vjp", "jvp"),
         cell != cell.plain,
+        RULES.index(rule_of(cell.mode)),
         "," in cell.traced,
         cell.function.count("="),
+        # Nobody is convinced by a subnormal number, or by a cotangent of zero where others fail too.
+        not ordinary,
         rank[0],
         FORMATS.index(cell.format),
-        RULES.index(rule_of(cell.mode)),
         *rank,
     )
 

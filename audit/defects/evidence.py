@@ -267,7 +267,7 @@ def _points(inputs: pa.Table, names: Mapping[str, str]) -> tuple[Ints, NDArray[n
             if size:
                 reach = np.maximum(reach, np.where(ordinary, np.abs(exponent), 0).max(axis=1))
                 # Zero is a fine imaginary part.
-                special = ~ordinary if fmt.parts == 1 else ~ordinary.reshape(count, -1, 2).any(axis=2)
+                special = ~ordinary if fmt.parts == 1 else ~(ordinary[:, ::2] | ordinary[:, 1::2])
                 singular |= special.any(axis=1)
                 bits += np.where(ordinary, digits, 0).sum(axis=1)
     return np.minimum(reach, REACHES - 1), singular, bits

@@ -19,7 +19,7 @@ from audit.defects.confirm import Confirmation, confirm
 from audit.defects.conventions import Convention, conventions
 from audit.defects.defect import Defect
 from audit.defects.evidence import Evidence, Parts, gather
-from audit.defects.finding import Finding, missing_to_json
+from audit.defects.finding import Finding, missing_to_json, unconfirmed_to_json
 from audit.defects.grouping import conserved, group
 from audit.defects.shrinking import in_simplest_format, shrink
 from audit.defects.subjects import Subject, Subjects, split_name
@@ -41,7 +41,8 @@ class Findings:
         missing: rules that are not implemented, counted apart.
         conventions: places with several right answers, listed apart.
         seen: operations that were asked, with the formats in which they were.
-        contradictions: what the reference and an independent method disagree about.
+        unconfirmed: what is not believed, since an independent method speaks against its right value.
+        contradictions: what the reference and an independent method disagree about, a sentence each.
         counts: wrong rows in all, and those that belong to a defect or a missing rule.
     """
 
@@ -49,6 +50,7 @@ class Findings:
     missing: Sequence[Finding]
     conventions: Sequence[Convention]
     seen: Mapping[str, Sequence[str]]
+    unconfirmed: Sequence[Finding] = ()
     contradictions: Sequence[str] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -58,6 +60,7 @@ class Findings:
             "defects": [finding.to_json() for finding in self.defects],
             "missing": [missing_to_json(finding) for finding in self.missing],
             "conventions": [convention.to_json() for convention in self.conventions],
+            "unconfirmed": [unconfirmed_to_json(finding) for finding in self.unconfirmed],
             "operations": {name: list(formats) for name, formats in self.seen.items()},
         }
 
@@ -110,22 +113,19 @@ def find_defects(
     classifier = Classifier(evidence, subjects, asker)
     defects = group(evidence, subjects, classifier.classify)
     found: list[Finding] = []
-    contradictions: list[str] = []
+    unconfirmed: list[Finding] = []
     for defect in defects:
         if progress:
             progress(defect.name)
         finding = examine(defect, subjects, asker)
-        if finding.confirmation.contradicted:
-            against = next(m for m in finding.confirmation.methods if m.agrees is False)
-            contradictions.append(f"{defect.name} is not confirmed: {against.name} gives {against.value}")
-            continue
-        found.append(finding)
+        (unconfirmed if finding.confirmation.contradicted else found).append(finding)
     return Findings(
         defects=[finding for finding in found if finding.defect.kind is not Class.MISSING],
         missing=[finding for finding in found if finding.defect.kind is Class.MISSING],
         conventions=conventions(evidence, subjects),
         seen={name: sorted(formats) for name, formats in sorted(evidence.seen.items())},
-        contradictions=[*contradictions, *asker.contradictions],
+        unconfirmed=unconfirmed,
+        contradictions=[*(finding.objection for finding in unconfirmed), *asker.contradictions],
         counts=conserved(evidence, defects),
     )
 

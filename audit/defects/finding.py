@@ -1,8 +1,8 @@
-"""A defect with everything that a report says of it: the shrunk input, the safe bands, the second method, the script."""
+"""A defect with everything that a report says of it: shrunk input, safe bands, second method, script."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,6 @@ class Finding:
         bands: by format.
         line: in words, what the exponents of the bands scale.
         confirmation: what independent methods say.
-        originals: ids of rows of the run that show it.
     """
 
     defect: Defect
@@ -53,6 +52,12 @@ class Finding:
             return f"The {rules} of {defect.operation}{whose} is not implemented."
         verb = "are" if len(defect.rules) > 1 else "is"
         return f"The {rules} of {defect.operation}{whose} {verb} {SENTENCES[defect.kind]}."
+
+    @property
+    def objection(self) -> str:
+        """What speaks against the right value, in one sentence; empty if nothing does."""
+        against = [method for method in self.confirmation.methods if method.agrees is False]
+        return f"{self.defect.name} is not confirmed: {against[0].name} gives {against[0].value}" if against else ""
 
     def to_json(self) -> dict[str, Any]:
         """As the JSON report has it."""
@@ -94,10 +99,10 @@ def missing_to_json(finding: Finding) -> dict[str, Any]:
     }
 
 
+def unconfirmed_to_json(finding: Finding) -> dict[str, Any]:
+    """What is not believed, as the JSON report has it."""
+    return {"id": finding.defect.name, "reason": finding.objection, "counts": finding.defect.counts()}
+
+
 def _short(row: Mapping[str, Any]) -> bool:
     return len(row["primals"]) + len(row["weights"]) <= NUMBERS
-
-
-def texts(findings: Sequence[Finding]) -> list[str]:
-    """The ids, in order."""
-    return [finding.defect.name for finding in findings]

@@ -1,8 +1,8 @@
 """The simplest input that shows a defect: what a row has, made simpler as long as the same thing goes wrong.
 
-Every step tries a few simpler inputs, all in one call, and keeps the simplest that is still wrong in the same way: other
-numbers become 1, cotangents become 1, mantissas lose their bits, exponents come nearer to 0, arrays of a size that may
-be chosen lose elements. The order is fixed, so that the same row ends as the same input.
+Every step tries a few simpler inputs, all in one call, and keeps the simplest that is still wrong in the same way:
+numbers become 1, signs positive, mantissas lose their bits, exponents come nearer to 0. The order is fixed, so that the
+same row ends as the same input. Shapes stay: the simplest row of a defect has the fewest elements already.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from audit.defects.again import Asker, Place, Row, changed, is_wrong
 from audit.defects.classes import Class
-from audit.formats import Floats
+from audit.formats import Floats, lookup
+from audit.report import record
 
 # Rounds over all kinds of steps, and candidates asked in one call.
 ROUNDS = 4
@@ -67,7 +68,9 @@ def shrink(place: Place, kind: Class, asker: Asker, begun: Row) -> Shrunk:
 
     def wrong(row: Row | None) -> bool:
         # A point at which the forward value fails for the first time would show another defect.
-        return row is not None and row["verdict"] in verdicts and row["forward_wrong"] <= begun["forward_wrong"]
+        if row is None or row["verdict"] not in verdicts or row["forward_wrong"] > begun["forward_wrong"]:
+            return False
+        return _ordinary(row) or not _ordinary(begun)
 
     for _ in range(ROUNDS):
         before = steps
@@ -85,11 +88,16 @@ def shrink(place: Place, kind: Class, asker: Asker, begun: Row) -> Shrunk:
     return Shrunk(place, final if final is not None and is_wrong(final) else begun, steps)
 
 
+def _ordinary(row: Row) -> bool:
+    """Whether the right value is a normal number: a subnormal one convinces nobody."""
+    return row["right"] is not None and abs(row["right"]) >= record.got_format(row).smallest_normal
+
+
 Candidates = Callable[[Place], Iterator[Place]]
 
 
 def _steps(kind: Class) -> list[Candidates]:
-    steps: list[Candidates] = [_ones, _weights, _mantissas]
+    steps: list[Candidates] = [_ones, _weights, _signs, _mantissas]
     # Where the exponents are what is wrong they are brought near one by one; elsewhere all may go at once.
     return [*steps, _exponents] if kind is Class.RANGE else [*steps, _exponents, _zeros]
 
@@ -141,6 +149,13 @@ def _weights(place: Place) -> Iterator[Place]:
     """Cotangents and tangents become 1, or 0 but for one number."""
     count = len(place.batch.primals)
     yield from _replaced(place, range(count, len(place.arrays)), 1.0)
+
+
+def _signs(place: Place) -> Iterator[Place]:
+    """Numbers become positive."""
+    for index, array in enumerate(place.arrays):
+        if not np.iscomplexobj(array):
+            yield from _with(place, index, np.abs(array))
 
 
 def _replaced(place: Place, indices: Sequence[int] | range, value: float) -> Iterator[Place]:
@@ -213,8 +228,6 @@ def _nearer(array: Floats, distance: int) -> Floats:
 
 def in_simplest_format(place: Place, formats: Sequence[str], asker: Asker) -> Place:
     """The same numbers in a simpler format in which the defect shows, if they are numbers of it and fail there."""
-    from audit.formats import lookup
-
     for name in formats:
         fmt = lookup(name)
         if fmt is place.batch.format:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from audit.case import Batch, Case, Function, Tolerance
 from audit.operation import Operation
+from audit.registry import find_cases, find_operations
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ def of_operation(case: str, operation: Operation) -> dict[tuple[str, str], Subje
         function = operation.function(parameters, elementwise=operation.elementwise)
         _, given = split_name(function.name)
         found[case, function.name] = Subject(operation.name, function, given, operation.tolerance)
+    return found
+
+
+def registered() -> Subjects:
+    """The subjects of all cases and operations that can be found."""
+    cases, _ = find_cases()
+    operations, _ = find_operations()
+    found: dict[tuple[str, str], Subject] = {}
+    for case in cases.values():
+        found |= of_case(case)
+    for module, operation in operations.values():
+        found |= of_operation(module, operation)
     return found
 
 

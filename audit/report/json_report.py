@@ -26,7 +26,12 @@ from audit.report.counts import (
 )
 from audit.rows import row_name
 
-SCHEMA_NAME = "gradaudit/report/1"
+SCHEMA_NAME = "gradaudit/report/2"
+# Reports of the first schema have no defects; everything else is the same.
+READABLE = ("gradaudit/report/1", SCHEMA_NAME)
+
+# What `audit.defects` says of a run, and what stands there where nobody asked it.
+FOUND: Mapping[str, Any] = {"defects": [], "missing": [], "conventions": [], "unconfirmed": [], "operations": {}}
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ def json_report(
     environment: Mapping[str, str],
     *,
     whole: pa.Table | None = None,
+    found: Mapping[str, Any] = FOUND,
 ) -> dict[str, Any]:
     """The report of one implementation.
 
@@ -58,6 +64,7 @@ def json_report(
         series: the named series.
         environment: as `audit.report.environment.environment` gives it.
         whole: the rows of the named series with all columns.
+        found: its defects, missing rules and conventions, as `audit.defects.Findings.to_json` gives them.
 
     Raises:
         AuditError: the run has no rows of that implementation.
@@ -81,6 +88,7 @@ def json_report(
             "by_format": counts_by(families, "format"),
             "by_group": counts_by(families, "group"),
         },
+        **{name: found[name] for name in FOUND},
         "rows": [row_to_json(row) for row in told.filter(pa.array(mismatching(told))).to_pylist()],
     }
 
@@ -143,11 +151,14 @@ def read_report(path: Path) -> dict[str, Any]:
         AuditError: absent, truncated, or not a report of this audit.
     """
     content = read_json(path)
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA_NAME:
+    if not isinstance(content, dict) or content.get("schema") not in READABLE:
         found = content.get("schema") if isinstance(content, dict) else None
         raise AuditError(f"{path} is no report of this audit: its schema is {found!r}, {SCHEMA_NAME!r} is due.")
     wanted = ("series", "implementation", "environment", "totals", "by_format", "by_group", "families", "rows")
     missing = [name for name in wanted if name not in content]
     if missing:
         raise AuditError(f"{path} lacks {', '.join(missing)}: it was cut or edited. Write it again with the audit.")
-    return content
+    absent = [name for name in FOUND if content["schema"] == SCHEMA_NAME and name not in content]
+    if absent:
+        raise AuditError(f"{path} lacks {', '.join(absent)}: it was cut or edited. Write it again with the audit.")
+    return {**FOUND, **content}

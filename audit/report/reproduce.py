@@ -10,7 +10,7 @@ from typing import Any
 from audit.formats import lookup
 from audit.report import record
 from audit.report.record import Input, Number
-from audit.rows import Shape, read_shapes
+from audit.rows import Shape
 
 LINES = 15
 # Numbers of more digits are written in hexadecimal.

@@ -1,0 +1,168 @@
+"""Baselines: the defects that are known of one version of MLX on one device, and what a run finds against them.
+
+A defect of a run is known if the baseline has one of the same operation, argument and class that lists its rules and
+formats. Selections are respected: what was not asked is neither gone nor new. An entry that no operation of the
+catalogue could produce is an error, since it would never be missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit.errors import AuditError
+from audit.files import read_json, write_json
+
+SCHEMA_NAME = "gradaudit/baseline/1"
+
+# What an entry keeps of a defect: enough to tell it again, and to show it in a line.
+_KEPT = ("id", "operation", "mode", "argument", "class", "formats", "sentence")
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Against:
+    """A run against a baseline.
+
+    Args:
+        new: a sentence each: defects that are not known, or known ones in other formats or rules.
+        gone: ids of known defects that were asked for and not found.
+        known: ids of known defects that were found.
+        skipped: number of known defects that were not asked for.
+    """
+
+    new: Sequence[str]
+    gone: Sequence[str]
+    known: Sequence[str]
+    skipped: int
+
+    @property
+    def exit_status(self) -> int:
+        """1 if anything is new."""
+        return 1 if self.new else 0
+
+    def lines(self) -> list[str]:
+        """In words."""
+        told = f"{len(self.known)} known defects found, {len(self.new)} new, {len(self.gone)} gone"
+        if self.skipped:
+            told += f", {self.skipped} not asked for"
+        return [told, *(f"new: {text}" for text in self.new), *(f"gone: {name}" for name in self.gone)]
+
+
+def name_of(mlx: str, device: str) -> str:
+    """File name of the baseline of a version on a device, e.g. ``"0.32.4-cpu.json"``."""
+    return f"{mlx}-{device}.json"
+
+
+def to_baseline(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The baseline that a report makes.
+
+    Args:
+        report: a JSON report of a whole run.
+
+    Raises:
+        AuditError: no defects were looked for, or some are not confirmed.
+    """
+    if not report["operations"]:
+        raise AuditError("The report says nothing of defects: make one with 'gradaudit run'.")
+    if report["unconfirmed"]:
+        listed = ", ".join(entry["id"] for entry in report["unconfirmed"])
+        raise AuditError(f"Nothing is written while right values are in doubt: {listed}.")
+    environment = report["environment"]
+    return {
+        "schema": SCHEMA_NAME,
+        "mlx": environment["mlx"],
+        "device": environment["device"],
+        "defects": [_entry(defect) for defect in report["defects"]],
+        "missing": [{name: lack[name] for name in _KEPT} for lack in report["missing"]],
+    }
+
+
+def _entry(defect: Entry) -> dict[str, Any]:
+    right, got, bands = defect["right"], defect["got"], defect["safe_band"] or {}
+    return {name: defect[name] for name in _KEPT} | {
+        "right": None if right is None else [part["decimal"] for part in right],
+        "got": got,
+        "safe_band": {name: [band["low"], band["high"]] for name, band in bands.items()} or None,
+    }
+
+
+def write_baseline(path: Path, report: Mapping[str, Any]) -> None:
+    """Write the baseline that a report makes.
+
+    Raises:
+        AuditError: as `to_baseline`, or it cannot be written.
+    """
+    write_json(path, to_baseline(report))
+
+
+def read_baseline(path: Path) -> dict[str, Any]:
+    """A baseline from disk.
+
+    Raises:
+        AuditError: absent, truncated, or no baseline.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA_NAME:
+        raise AuditError(f"{path} is no baseline. Write one with: gradaudit defects --write")
+    for entry in (*content["defects"], *content["missing"]):
+        absent = [name for name in _KEPT if name not in entry]
+        if absent:
+            raise AuditError(f"{path}: an entry lacks {', '.join(absent)}. Write it anew: gradaudit defects --write")
+    return content
+
+
+def against(report: Mapping[str, Any], baseline: Mapping[str, Any], catalogue: Collection[str]) -> Against:
+    """Hold a report against a baseline.
+
+    Args:
+        report: a JSON report.
+        baseline: as `read_baseline` gives it.
+        catalogue: every operation that a run could ask for.
+
+    Raises:
+        AuditError: an entry is of an operation that no case has, or of a class or rule that does not exist.
+    """
+    entries = [*baseline["defects"], *baseline["missing"]]
+    strange = [entry["id"] for entry in entries if entry["operation"] not in catalogue]
+    if strange:
+        raise AuditError(f"The baseline has entries that no case can produce: {', '.join(strange)}. Remove them.")
+    found = [*report["defects"], *report["missing"]]
+    asked = report["operations"]
+    new = [text for defect in found for text in _news(defect, entries)]
+    known, gone, skipped = [], [], 0
+    for entry in entries:
+        if any(_same(defect, entry) for defect in found):
+            known.append(entry["id"])
+        elif set(entry["formats"]) & set(asked.get(entry["operation"], ())):
+            gone.append(entry["id"])
+        else:
+            skipped += 1
+    return Against(new, gone, known, skipped)
+
+
+def _same(defect: Entry, entry: Entry) -> bool:
+    """Whether two are one cause: they may show it by different rules and in different formats."""
+    alike = all(defect[name] == entry[name] for name in ("operation", "argument", "class"))
+    return alike and bool(_families(defect) & _families(entry))
+
+
+def _families(entry: Entry) -> set[str]:
+    # Of what is missing, the rule is the cause; otherwise the vjp and the jvp of one class are one.
+    if entry["class"] == "missing":
+        return set(entry["mode"])
+    return {"first" if rule in ("vjp", "jvp") else rule for rule in entry["mode"]}
+
+
+def _news(defect: Entry, entries: Sequence[Entry]) -> list[str]:
+    same = [entry for entry in entries if _same(defect, entry)]
+    if not same:
+        return [f"{defect['id']}: {defect['sentence']}"]
+    known = {name: {x for entry in same for x in entry[name]} for name in ("formats", "mode")}
+    formats = [name for name in defect["formats"] if name not in known["formats"]]
+    rules = [name for name in defect["mode"] if name not in known["mode"]]
+    told = ", ".join([*rules, *formats])
+    return [f"{defect['id']}: known, but not in {told}"] if told else []
