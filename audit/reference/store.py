@@ -82,6 +82,9 @@ class Store:
             parts: how many enclosures there must be.
             count: their common length.
         """
+        if not parts:
+            # The column of an array without elements needs no keeping.
+            return []
         found = self._memory.get(name)
         if found is None and self._folder is not None:
             found = _read(self._path(name), parts, count)
