@@ -45,9 +45,11 @@ class Parameter:
 
     @property
     def choices(self) -> int | None:
-        """How many values there are, where the type says it: two for a flag, the number of words for a Literal."""
+        """How many values there are, where the type says it: of a flag two, or three if None is one of them."""
         if self.annotation == "bool" or (not self.annotation and isinstance(self.default, bool)):
             return 2
+        if self.annotation in ("bool | None", "None | bool"):
+            return 3 if self.default is None else 2
         if listed := _CHOICES.search(self.annotation):
             return len(listed[1].split(","))
         return None

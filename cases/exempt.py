@@ -230,6 +230,7 @@ KEYWORDS: Mapping[str, str] = {
 
 VALUES: Mapping[str, int] = {
     "UPLO": 2,
+    "indexing": 2,
     "side": 2,
 }
 """Keyword, or ``name.keyword`` -> how many values it has in all, where the signature does not say it."""
