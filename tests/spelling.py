@@ -21,6 +21,12 @@ from audit.names import canonical, names
 from audit.operation import Operation
 
 ROOTS = {"mx": mx, "nn": mlx.nn, "optim": mlx.optimizers}
+COMMUTING = ("__radd__", "__rmul__")
+"""Operators whose arguments MLX gives to its function in the order in which it finds them, self first.
+
+Which is asked for either argument over the same points, so that the order of two equal roles is no other question.
+"""
+
 Call = Callable[..., Any]
 
 
@@ -74,6 +80,8 @@ def spelt(alias: str) -> Call:
     """How the alias is called with the arguments of the function whose name it shares."""
     owner, _, key = alias.rpartition(".")
     place = _find(owner)
+    if owner == "mx.array" and key in COMMUTING:
+        return lambda a, b, **parameters: getattr(_array(a), key)(b, **parameters)
     target: Any = inspect.getattr_static(place, key)
     if isinstance(target, property):
         return lambda x: getattr(x, key)
