@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from audit.commands.defects import defects
 from audit.commands.looking import list_everything, patch, show
 from audit.commands.reporting import compare, coverage, readme, verify
 from audit.commands.running import audit, run
@@ -25,6 +26,7 @@ for name, command in {
     "compare": compare,
     "verify": verify,
     "coverage": coverage,
+    "defects": defects,
     "patch": patch,
     "readme": readme,
 }.items():

@@ -47,7 +47,8 @@ def finished(tmp_path: Path) -> Path:
 
 
 def test_the_commands_are_those_that_are_promised() -> None:
-    assert set(COMMANDS) == {"audit", "run", "list", "show", "compare", "verify", "coverage", "patch", "readme"}
+    promised = {"audit", "run", "list", "show", "compare", "verify", "coverage", "defects", "patch", "readme"}
+    assert set(COMMANDS) == promised
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -13,6 +13,9 @@ from audit.report.environment import ROOT
 REPORTS = ROOT / "reports"
 RUNS = REPORTS / "runs"
 BASELINE = REPORTS / "divide-before.json"
+# Known defects by version of MLX and device, and a page for each defect of the newest.
+BASELINES = REPORTS / "baselines"
+PAGES = REPORTS / "defects"
 
 Keyword = Annotated[
     str, typer.Option("-k", metavar="EXPR", help="Only what matches, as in pytest: 'divide and not float16'.")

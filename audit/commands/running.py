@@ -45,6 +45,14 @@ Implementations = Annotated[
     list[str] | None,
     typer.Option("--implementation", metavar="NAME", help="Who is asked; may be given again. By default mlx."),
 ]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        "--baseline",
+        metavar="FILE|auto",
+        help="Hold the defects against a baseline, auto: that of this MLX and device. Status 1 only if some are new.",
+    ),
+]
 
 
 def audit(
@@ -93,19 +101,27 @@ def run(
     nightly: Nightly = False,
     resume: Resume = False,
     workers: Workers = None,
+    baseline: Baseline = "",
 ) -> None:
     """Audit the implementations that are named.
 
     The first is reported as before.json, the second as after.json, any others under their own names. Exit status 1 if
-    there are mismatches that reports/divide-before.json does not list.
+    there are mismatches that reports/divide-before.json does not list, or, with --baseline, defects that it does not.
     """
+    from audit.commands.defects import baseline_of, hold, in_words
     from audit.run import Selection
+
+    known = baseline_of(baseline, device) if baseline else None
 
     names = tuple(dict.fromkeys(implementations or ["mlx"]))
     selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
     after = names[1] if len(names) > 1 else None
     done, _ = _perform(selection, device, output, after, resume=resume, workers=workers)
+    report = done.reports.by_implementation[selection.implementations[0]]
+    say(*in_words(report))
     _complete(done)
+    if known is not None:
+        raise typer.Exit(hold(report, known))
     if not all(judged.as_expected for judged in done.judged):
         raise typer.Exit(1)
 

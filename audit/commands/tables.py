@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from audit.report.defect_pages import index, missing_index
 from audit.report.json_report import read_report
 from audit.report.markdown import ORIGINAL, counts_table
 from audit.report.show import SENTENCES
+from audit.run.baseline import newest, read_baseline
 from audit.verdict import MISMATCHES
 
 
@@ -28,7 +30,18 @@ def tables(commands: Mapping[str, str], reports: Path) -> dict[str, str]:
         "implementations": _implementations(),
         "formats": _formats(before, after),
         "groups": counts_table(before["by_group"], after["by_group"], "group"),
+        **_defects(reports),
         "families": counts_table(before["families"]["by_group"], after["families"]["by_group"], "family"),
+    }
+
+
+def _defects(reports: Path) -> dict[str, str]:
+    """The index of defects and that of missing rules, from the newest baseline."""
+    path = newest(reports / "baselines")
+    known = read_baseline(path) if path else {"defects": [], "missing": []}
+    return {
+        "defects": index(known["defects"], f"{reports.name}/defects"),
+        "missing": missing_index(known["missing"]),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ def find_defects(
     references: References,
     *,
     patched: Sequence[str] = (),
+    as_found: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Findings:
     """Distinct defects from the rows of a run, each shrunk, with safe bands, a reproducer and a second method.
@@ -97,6 +98,7 @@ def find_defects(
         subjects: what rows are about, by case and function.
         references: right values for what is asked again.
         patched: implementations of the same run in which one primitive is repaired.
+        as_found: ids of defects that are not asked again, since that ends the process.
         progress: called with the id of each defect that is looked at.
 
     Raises:
@@ -117,7 +119,7 @@ def find_defects(
     for defect in defects:
         if progress:
             progress(defect.name)
-        finding = examine(defect, subjects, asker)
+        finding = examine(defect, subjects, asker, as_found=defect.name in as_found)
         (unconfirmed if finding.confirmation.contradicted else found).append(finding)
     return Findings(
         defects=[finding for finding in found if finding.defect.kind is not Class.MISSING],
@@ -130,11 +132,11 @@ def find_defects(
     )
 
 
-def examine(defect: Defect, subjects: Subjects, asker: Asker) -> Finding:
-    """Shrink one defect, and find its safe bands and second method."""
+def examine(defect: Defect, subjects: Subjects, asker: Asker, *, as_found: bool = False) -> Finding:
+    """Shrink one defect, and find its safe bands and second method; or take its simplest row as it is."""
     row = defect.rows()[0]
     subject = _subject(subjects, row)
-    if defect.kind in AS_FOUND or row["verdict"] in ("crash", "hang"):
+    if as_found or defect.kind in AS_FOUND or row["verdict"] in ("crash", "hang"):
         return Finding(defect, row, subject.function.text, script(row, subject.function.text))
     place, row = _shrunk(defect, subjects, asker)
     subject = place.subject

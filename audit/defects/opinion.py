@@ -148,8 +148,9 @@ class _Opinion:
         unit: list[Move] = [(names.index(self._place.argument), self._place.element, imaginary, 1)]
         if kind.startswith("grad"):
             return [unit] * int(kind[-1])
-        along = self._tangents(batch.weights[1:])
-        return [unit, *[along] * {"vjp": 0, "third": 2}.get(kind, 1)]
+        if kind == "vjp":
+            return [unit]
+        return [unit, *[self._tangents(batch.weights[1:])] * (2 if kind == "third" else 1)]
 
     def _tangents(self, weights: Sequence[Floats]) -> list[Move]:
         moves: list[Move] = []

@@ -11,7 +11,7 @@ from audit.files import write, write_json
 from audit.report.comparison_report import Comparison, compare
 from audit.report.counts import COUNTED, NAMED, counts_by
 from audit.report.environment import mlx_library
-from audit.report.json_report import Series, json_report
+from audit.report.json_report import FOUND, Series, json_report
 from audit.report.manifest import write_manifest
 from audit.report.markdown import ProbeRow, summary
 from audit.report.range_plot import GROUP, PLOTTED, plot_range
@@ -53,7 +53,14 @@ class Reports:
     comparison: Comparison | None
 
 
-def write_reports(store: Store, series: Series, before: str, after: str | None, remarks: Remarks) -> Reports:
+def write_reports(
+    store: Store,
+    series: Series,
+    before: str,
+    after: str | None,
+    remarks: Remarks,
+    found: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Reports:
     """Write the JSON reports, the comparison, the summary and, last, the manifest of a sealed run.
 
     Args:
@@ -62,6 +69,7 @@ def write_reports(store: Store, series: Series, before: str, after: str | None, 
         before: the implementation whose report is ``before.json``.
         after: the one whose report is ``after.json``, if there is one; all others are named after themselves.
         remarks: what the reports tell beside the rows.
+        found: by implementation, its defects as `audit.defects.Findings.to_json` gives them.
 
     Raises:
         AuditError: the run has no rows of one of them, or its folder cannot be written to.
@@ -69,7 +77,10 @@ def write_reports(store: Store, series: Series, before: str, after: str | None, 
     rows, whole = store.select(COUNTED), store.select(filters=NAMED)
     files = {name: f"{name.replace(':', '-')}.json" for name in counts_by(rows, "implementation")}
     files |= {before: "before.json"} | ({after: "after.json"} if after else {})
-    reports = {name: json_report(rows, name, series, remarks.environment, whole=whole) for name in files}
+    defects = {name: (found or {}).get(name, FOUND) for name in files}
+    reports = {
+        name: json_report(rows, name, series, remarks.environment, whole=whole, found=defects[name]) for name in files
+    }
     for name, file in files.items():
         write_json(store.folder / file, reports[name])
     comparison = None

@@ -7,6 +7,7 @@ catalogue could produce is an error, since it would never be missed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,16 @@ class Against:
 def name_of(mlx: str, device: str) -> str:
     """File name of the baseline of a version on a device, e.g. ``"0.32.4-cpu.json"``."""
     return f"{mlx}-{device}.json"
+
+
+def newest(folder: Path) -> Path | None:
+    """The baseline of the newest version of MLX in a folder, that of the CPU first; None if there is none."""
+    found = sorted(folder.glob("*-*.json"), key=lambda path: (_version(path), path.stem.endswith("-cpu")))
+    return found[-1] if found else None
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", path.stem.partition("-")[0]))
 
 
 def to_baseline(report: Mapping[str, Any]) -> dict[str, Any]:

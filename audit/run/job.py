@@ -18,6 +18,7 @@ from audit.report.folder import PICTURE, Remarks, Reports, write_reports
 from audit.report.json_report import Series
 from audit.report.markdown import ProbeRow
 from audit.run.device import choose_device
+from audit.run.examine import examined
 from audit.run.execute import execute
 from audit.run.expected import Judged, judge_reports
 from audit.run.folders import Request, begin
@@ -111,8 +112,11 @@ def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: 
     if outcome.unkept:
         notes.append(f"Right values are not kept for the next run: {outcome.unkept}. Set GRADAUDIT_CACHE.")
     costs = _costs(folder)
+    found, doubts = examined(folder, request.before, _repaired(plan), request.device, cache_folder() / "references")
+    failures += doubts
+    notes = [*doubts, *notes]
     remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan), costs)
-    reports = write_reports(store, _series(plan), request.before, request.after, remarks)
+    reports = write_reports(store, _series(plan), request.before, request.after, remarks, found={request.before: found})
     judged = judge_reports(reports.by_implementation, store.select(COUNTED), baseline)
     return Done(folder, reports, judged, notes, failures, costs)
 
@@ -167,6 +171,12 @@ def _costs(folder: Path) -> list[tuple[str, str]]:
 def _series(plan: Plan) -> Series:
     named = {shard.origin.series: shard.origin.version for shard in plan.shards if shard.named}
     return Series(" + ".join(named) or "none", " + ".join(named.values()) or "none")
+
+
+def _repaired(plan: Plan) -> list[str]:
+    """The implementations of a plan in which one primitive is repaired in the library itself."""
+    patches = {patch.name for patch in PATCHES.values()}
+    return [made.name for made in plan.implementations if made.name in patches]
 
 
 def _broken(plan: Plan) -> list[str]:
