@@ -111,7 +111,7 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
             return modes.ask(batch, implementation.arithmetic(), implementation.transform), Verdict.MATCH, ""
     except Unavailable as error:
         return None, Verdict.NOT_RUN, str(error)
-    except Exception as error:  # noqa: BLE001  whatever the library raises is a finding
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the library raises is a finding
         text = f"{type(error).__name__}: {error}".splitlines()[0][:300]
         # MLX has no float64 on a GPU: the device lacks it, no derivative is wrong.
         if "not supported on the gpu" in text.lower():

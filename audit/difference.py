@@ -182,7 +182,7 @@ class Taker:
         nothing = np.full(shape, np.nan)
         try:
             got = modes.ask(self._forward_batch(primals), self.differences.arithmetic)[0]
-        except Exception:  # noqa: BLE001  the row of the forward value says what was raised
+        except (Exception, SystemExit):  # noqa: BLE001  the row of the forward value says what was raised
             return nothing, nothing
         if got.fault or got.real.size != math.prod(shape):
             return nothing, nothing

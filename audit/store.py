@@ -80,6 +80,10 @@ class Store:
         """What the run was sealed with."""
         return _metadata(self.sealed).get(_REMARKS, b"").decode() if self.sealed.exists() else ""
 
+    def spool(self, shard: str) -> Path:
+        """A folder for what is left of a shard whose process died, until it is finished."""
+        return self._shards / f".spool-{quote(shard, safe='')}"
+
     def sweep(self) -> list[str]:
         """Remove what a run that was killed left half done.
 
@@ -88,6 +92,8 @@ class Store:
         """
         for path in (*self.folder.glob(".*.tmp"), *self._shards.glob(".*.tmp")):
             path.unlink(missing_ok=True)
+        for path in self._shards.glob(".spool-*"):
+            shutil.rmtree(path, ignore_errors=True)
         damaged = []
         for path in self._shards.glob("*.parquet"):
             try:

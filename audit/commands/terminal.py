@@ -63,13 +63,17 @@ class Lines:
     def __init__(self, out: Console) -> None:
         self._out = out
 
+    def kept(self, shard: Shard) -> None:
+        """That it was there."""
+        self.noted(f"{shard.label}: done before")
+
     def begun(self, shard: Shard) -> None:
         """Nothing yet."""
 
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:
         """Its name and how many comparisons it has."""
         found = f", {mismatches} mismatches" if mismatches else ""
-        self.noted(f"{shard.label}: {f'{rows} comparisons{found}' if rows else 'done before'}")
+        self.noted(f"{shard.label}: {f'{rows} comparisons{found}' if rows else 'could not be run'}")
 
     def noted(self, text: str) -> None:
         """A line."""
@@ -88,6 +92,10 @@ class Bar:
         self._bars, self._task = bars, task
         self._working: dict[str, str] = {}
         self._mismatches = 0
+
+    def kept(self, shard: Shard) -> None:  # noqa: ARG002  a bar counts only
+        """Count it."""
+        self._show(1)
 
     def begun(self, shard: Shard) -> None:
         """Show it among those in work."""

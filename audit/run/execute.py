@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +16,12 @@ from audit.difference import Differences
 from audit.errors import AuditError
 from audit.reference import References
 from audit.registry import broken_by
-from audit.run.blame import Blame, Span, Unit, compare_the_rest, part
+from audit.run.blame import Blame, Blamed, Span, Unit, compare_the_rest, part
 from audit.run.kernels import compiler_seconds
 from audit.run.outcome import Outcome
 from audit.run.plan import Plan, Shard
 from audit.run.progress import Progress, Silent
+from audit.run.spool import Spool
 from audit.store import Store
 from audit.watch import WATCH, during
 
@@ -48,37 +50,43 @@ class Session:
     def __post_init__(self) -> None:
         self._differences = Differences(self.references)
 
-    def run(self, shard: Shard, blame: Blame | None = None) -> tuple[pa.Table, Outcome]:
+    def run(self, shard: Shard, blame: Blame | None = None, spool: Spool | None = None) -> tuple[pa.Table, Outcome]:
         """The rows of a shard, and what came of it beside them.
 
         Args:
             shard: its batches are asked.
             blame: points that get their verdict without being asked.
+            spool: keeps the rows of each unit as soon as they are there; what it holds is not asked.
 
         Raises:
-            AuditError: it has no points, or the reference cannot give what it asks for.
+            AuditError: it has no points.
         """
         tables: list[pa.Table] = []
         forwards: Forwards = {}
-        with _Measured(self.references, self._differences) as outcome:
+        with _Measured(self.references, self._differences) as measured:
             for index, batch in enumerate(_batches(shard)):
-                question = self._question(shard, batch, forwards)
+                # Made when it is needed: of a batch that is finished, nothing is.
+                asked: Question | None = None
                 for place, implementation in enumerate(self.implementations):
                     unit = Unit(index, place)
                     self.told(unit, batch)
-                    blamed = blame.get(unit) if blame else None
-                    if blamed:
-                        rest = compare_the_rest(question, implementation, self.references, self._differences, blamed)
-                        tables.append(rest)
+                    kept = spool.read(unit) if spool else None
+                    if kept:
+                        table, said = kept
+                        measured.say(said)
                     else:
-                        tables.append(compare(question, implementation, self.references))
+                        asked = asked or self._question(shard, batch, forwards)
+                        table = self._compare(asked, implementation, blame.get(unit) if blame else None)
+                        if spool:
+                            spool.write(unit, table, measured.said())
+                    tables.append(table)
             if not tables:
                 message = "it has no points: give its case at least one batch"
                 raise AuditError(message)
             with during("judging"):
-                table = pa.concat_tables(tables).unify_dictionaries()
-                outcome.count(table)
-        return table, outcome
+                rows = pa.concat_tables(tables).unify_dictionaries()
+                measured.outcome.count(rows)
+        return rows, measured.outcome
 
     def try_out(self, shard: Shard, unit: Unit, span: Span) -> None:
         """Ask one unit at some points, as a run does, for nothing but whether the process survives it."""
@@ -86,6 +94,11 @@ class Session:
         question = part(self._question(shard, batch, {}), span, self._differences)
         self.told(unit, question.batch)
         compare(question, self.implementations[unit.implementation], self.references)
+
+    def _compare(self, question: Question, implementation: Implementation, blamed: Sequence[Blamed] | None) -> pa.Table:
+        if blamed:
+            return compare_the_rest(question, implementation, self.references, self._differences, blamed)
+        return compare(question, implementation, self.references)
 
     def _question(self, shard: Shard, batch: Batch, forwards: Forwards) -> Question:
         answers = self.references.enclose(batch, exact=shard.named)
@@ -95,38 +108,52 @@ class Session:
 
 @dataclass
 class _Measured:
-    """Notes what references and witnesses say, and what the time goes into, while it is entered."""
+    """Notes what references and witnesses say, and what the time goes into, while it is entered.
+
+    Args:
+        references, differences: who is listened to.
+        outcome: what came of it, complete when it is left.
+    """
 
     references: References
     differences: Differences
+    outcome: Outcome = field(default_factory=Outcome)
 
-    def __enter__(self) -> Outcome:
+    def __enter__(self) -> Self:
         WATCH.taken()
-        self._before = self._counts()
         self._compiling = compiler_seconds()
-        self._outcome = Outcome()
-        return self._outcome
+        self._found = self._counts()
+        self._heard = [len(texts) for texts in self._lists()]
+        return self
 
     def __exit__(self, *_: object) -> None:
-        outcome, now, before = self._outcome, self._counts(), self._before
-        outcome.references.update({name: now[name] - before[name] for name in ("computed", "reused")})
-        outcome.contradictions += self.references.disagreements[before["disagreements"] :]
-        outcome.contradictions += self.differences.contradictions[before["contradictions"] :]
-        outcome.unkept = self.references.unwritable
+        self.said()
+        self.outcome.references.update({name: now - self._found[name] for name, now in self._counts().items()})
+        self.outcome.unkept = self.references.unwritable
         seconds = WATCH.taken()
         compiling = compiler_seconds() - self._compiling
         if compiling:
             seconds["mlx"] = max(seconds.get("mlx", 0.0) - compiling, 0.0)
             seconds["compiling"] = compiling
-        outcome.spend(seconds)
+        self.outcome.spend(seconds)
+
+    def said(self) -> list[str]:
+        """What came up since this was asked last."""
+        lists = self._lists()
+        new = [text for texts, heard in zip(lists, self._heard, strict=True) for text in texts[heard:]]
+        self._heard = [len(texts) for texts in lists]
+        self.say(new)
+        return new
+
+    def say(self, contradictions: Sequence[str]) -> None:
+        """Note contradictions that came up elsewhere."""
+        self.outcome.contradictions += contradictions
+
+    def _lists(self) -> tuple[list[str], list[str]]:
+        return self.references.disagreements, self.differences.contradictions
 
     def _counts(self) -> dict[str, int]:
-        return {
-            "computed": self.references.computed,
-            "reused": self.references.reused,
-            "disagreements": len(self.references.disagreements),
-            "contradictions": len(self.differences.contradictions),
-        }
+        return {"computed": self.references.computed, "reused": self.references.reused}
 
 
 def collect(plan: Plan, references: References) -> tuple[pa.Table, Outcome]:
@@ -154,7 +181,7 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
     for shard in plan.shards:
         if shard.key in there:
             outcomes.append(remembered(store, shard))
-            progress.done(shard, 0, 0)
+            progress.kept(shard)
             continue
         progress.begun(shard)
         outcome = run_and_write(session, shard, store)
@@ -163,16 +190,18 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
     return Outcome.merged(outcomes)
 
 
-def run_and_write(session: Session, shard: Shard, store: Store, blame: Blame | None = None) -> Outcome:
+def run_and_write(
+    session: Session, shard: Shard, store: Store, blame: Blame | None = None, spool: Spool | None = None
+) -> Outcome:
     """Run a shard and put it into the store; what its case raises becomes a failure of the outcome.
 
     Raises:
         AuditError: the store cannot be written to.
     """
     try:
-        table, outcome = session.run(shard, blame)
+        table, outcome = session.run(shard, blame, spool)
     except Exception as error:  # noqa: BLE001  what a case does wrong must not stop the others
-        broken = broken_by(error, f"cases.{shard.case.name}")
+        broken = broken_by(error, shard.module)
         return Outcome(failures=[f"{shard.label} could not be run: {broken.message} ({broken.place})"])
     with during("writing"):
         store.write(shard.key, table, outcome.to_text())

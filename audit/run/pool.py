@@ -54,7 +54,7 @@ def execute_in_workers(
     outcomes = {shard.key: remembered(store, shard) for shard in plan.shards if shard.key in there}
     for shard in plan.shards:
         if shard.key in there:
-            progress.done(shard, 0, 0)
+            progress.kept(shard)
     todo = [shard for shard in plan.shards if shard.key not in there]
     if todo:
         pool = _Pool(setting, patience, iter(todo))

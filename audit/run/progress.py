@@ -10,12 +10,16 @@ from audit.run.plan import Shard
 class Progress(Protocol):
     """Is told what happens, in the thread that started the run."""
 
+    def kept(self, shard: Shard) -> None:
+        """A shard was done before, and is not run again."""
+        ...
+
     def begun(self, shard: Shard) -> None:
         """A shard is being worked on."""
         ...
 
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:
-        """A shard is finished; of no rows, if it was there before or could not be run."""
+        """A shard is finished; of no rows, if it could not be run."""
         ...
 
     def noted(self, text: str) -> None:
@@ -25,6 +29,9 @@ class Progress(Protocol):
 
 class Silent:
     """Tells nobody."""
+
+    def kept(self, shard: Shard) -> None:
+        """As `Progress.kept`."""
 
     def begun(self, shard: Shard) -> None:
         """As `Progress.begun`."""

@@ -51,11 +51,11 @@ class Search:
         return sorted(self._blamed, key=lambda blamed: blamed.span.start)
 
     def _divide(self, span: Span, death: Death) -> None:
-        if self._deaths >= DEATHS:
-            self._blame(span, death, f"; asked with {span.points - 1} others, not singled out")
-            return
         if span.points == 1:
             self._alone(span, death)
+            return
+        if self._deaths >= DEATHS:
+            self._blame(span, death, f"; asked with {span.points - 1} others, not singled out")
             return
         dying = [(half, end) for half in span.halves() if (end := self._try(half))]
         for half, end in dying:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from audit.errors import AuditError
 from audit.run.blame import Blamed, Span, Unit
@@ -12,7 +13,9 @@ from audit.run.outcome import Outcome
 from audit.run.plan import Shard
 from audit.run.process import Death, Process
 from audit.run.search import Search
+from audit.run.spool import Spool
 from audit.run.worker import Finished, Refused, Setting, Task
+from audit.store import Store
 
 # A worker that holds more than this after a shard is replaced before the next.
 MEMORY_BYTES = 2**30
@@ -92,11 +95,21 @@ class Settling:
             AuditError: nothing can be done: the disk is full, or the worker's plan is another one.
             Stop: the run is to end.
         """
+        spool = Spool(Store(self.lane.setting.folder).spool(self.shard.key))
+        try:
+            return self._run(spool)
+        finally:
+            spool.clear()
+
+    def _run(self, spool: Spool) -> Outcome:
         lost = 0
+        kept: Path | None = None
         while True:
-            end = self.lane.ask(Task(self.shard.key, dict(self._blame)))
+            end = self.lane.ask(Task(self.shard.key, dict(self._blame), kept))
             if isinstance(end, Finished):
                 return end.outcome
+            # Nearly all shards do not kill: only one that did is worth the writing.
+            kept = spool.folder
             self.noted(f"{self.shard.label}: a worker ended ({end.message}); the part is done again")
             if end.sight.unit is None or not self._explain(end.sight.unit, end):
                 lost += 1

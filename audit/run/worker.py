@@ -54,11 +54,13 @@ class Task:
     Args:
         shard: its key.
         blame: points that get their verdict without being asked.
+        spool: a folder that keeps what is finished of the shard, in case that the worker dies.
         only: a unit, and the points of it that are asked for nothing but whether the worker survives.
     """
 
     shard: str
     blame: Mapping[Unit, tuple[Blamed, ...]] = field(default_factory=dict)
+    spool: Path | None = None
     only: tuple[Unit, Span] | None = None
 
 
@@ -100,6 +102,7 @@ def _serve(connection: Connection, setting: Setting) -> None:
     from audit.run.device import choose_device
     from audit.run.execute import Session, run_and_write
     from audit.run.plan import plan
+    from audit.run.spool import Spool
     from audit.store import Store
     from audit.watch import WATCH
 
@@ -126,7 +129,8 @@ def _serve(connection: Connection, setting: Setting) -> None:
                     session.try_out(shard, *task.only)
                 connection.send(Finished(Outcome(), _memory()))
             else:
-                connection.send(Finished(run_and_write(session, shard, store, task.blame), _memory()))
+                spool = Spool(task.spool) if task.spool else None
+                connection.send(Finished(run_and_write(session, shard, store, task.blame, spool), _memory()))
         except AuditError as error:
             connection.send(Refused(str(error)))
 
