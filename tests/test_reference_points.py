@@ -189,11 +189,16 @@ def test_functions_that_stay_small_are_known_everywhere(name: str) -> None:
     assert references.disagreements == []
 
 
-def test_values_too_small_for_any_exponent_are_zero_and_those_too_large_are_not_known() -> None:
-    (answer,) = References().enclose(batch(unary("exp"), "grad1", (0,), [[-1e300, -1e6, 1e6, 1e300]], [[1.0] * 4]))
-    assert states(answer) == [State.KNOWN] * 3 + [State.INCONCLUSIVE]
-    where = answer.real.to_format(FLOAT64).where.tolist()
-    assert where == [Rounded.ZERO, Rounded.UNDERFLOWS, Rounded.OVERFLOWS, Rounded.INCONCLUSIVE]
+def test_values_beyond_any_exponent_overflow_or_underflow() -> None:
+    points = [-1e300, -1e6, 1e6, 1e300]
+    references = References()
+    for weight in (1.0, -1.0):
+        (answer,) = references.enclose(batch(unary("exp"), "grad1", (0,), [points], [[weight] * 4]))
+        assert states(answer) == [State.KNOWN] * 4
+        right = answer.real.to_format(FLOAT64)
+        assert right.where.tolist() == [Rounded.UNDERFLOWS] * 2 + [Rounded.OVERFLOWS] * 2
+        assert right.value.tolist() == [0.0, 0.0, weight * INF, weight * INF]
+    assert references.disagreements == []
 
 
 def test_one_enclosure_serves_every_format() -> None:

@@ -22,13 +22,14 @@ NAMES = {
     **{
         name: (name, arity)
         for arity, names in {
-            1: "negative square reciprocal sqrt rsqrt exp expm1 log log1p sin cos tan sinh cosh tanh arcsin arccos "
-            "arctan arcsinh arccosh arctanh sigmoid erf abs sign",
-            2: "add subtract multiply divide maximum minimum less less_equal equal",
+            1: "negative square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh "
+            "arcsin arccos arctan arcsinh arccosh arctanh sigmoid erf erfc erfinv sin_pi cos_pi floor ceil trunc round "
+            "abs sign",
+            2: "add subtract multiply divide arctan2 logaddexp floor_divide remainder maximum minimum less less_equal "
+            "equal",
         }.items()
         for name in names.split()
     },
-    "where": ("select", 3),
 }
 
 
@@ -44,14 +45,17 @@ class Arithmetic:
         self._apply = apply
 
     def _elementwise(self, operation: str, arity: int) -> Callable[..., Any]:
-        ufunc = np.frompyfunc(lambda *operands: self._apply(operation, operands, None), arity, 1)
+        return self._each(lambda *operands: self._apply(operation, operands, None), arity)
 
-        def function(*operands: Any) -> Any:
+    def _each(self, function: Callable[..., Any], arity: int | None = None) -> Callable[..., Any]:
+        """A function of single numbers as one of arrays too."""
+
+        def called(*operands: Any) -> Any:
             if not any(isinstance(operand, (np.ndarray, list, tuple)) for operand in operands):
-                return self._apply(operation, operands, None)
-            return ufunc(*operands)
+                return function(*operands)
+            return np.frompyfunc(function, arity or len(operands), 1)(*operands)
 
-        return function
+        return called
 
     def __getattr__(self, name: str) -> Any:
         if name in NAMES:
@@ -65,6 +69,55 @@ class Arithmetic:
             f"The reference has no operation m.{name}. These exist: {', '.join(known)}. "
             "To add it, add one entry to audit/reference/operations/ or a function to audit/reference/arrays/."
         )
+
+    def operation(self, name: str, *operands: Any) -> Any:
+        """An entry of the table of operations, on single numbers."""
+        return self._apply(name, operands, None)
+
+    @property
+    def pi(self) -> Any:
+        """The circle's circumference over its diameter."""
+        return self.operation("pi")
+
+    @property
+    def e(self) -> Any:
+        """The base of the natural logarithm."""
+        return self.operation("e")
+
+    @property
+    def euler_gamma(self) -> Any:
+        """Euler's constant."""
+        return self.operation("euler_gamma")
+
+    def where(self, condition: Any, x: Any, y: Any) -> Any:
+        """What stands first where the condition holds; one known beforehand leaves nothing of the other."""
+        return self._each(lambda c, a, b: (a if c else b) if _known(c) else self.operation("select", c, a, b))(
+            condition, x, y
+        )
+
+    def logical_not(self, x: Any) -> Any:
+        """Whether a condition does not hold."""
+        return self._each(lambda c: not c if _known(c) else self.operation("logical_not", c))(x)
+
+    def logical_and(self, x: Any, y: Any) -> Any:
+        """Whether both conditions hold."""
+
+        def both(a: Any, b: Any) -> Any:
+            if _known(a):
+                return b if a else False
+            return (a if b else False) if _known(b) else self.operation("logical_and", a, b)
+
+        return self._each(both)(x, y)
+
+    def logical_or(self, x: Any, y: Any) -> Any:
+        """Whether one of the conditions holds."""
+
+        def either(a: Any, b: Any) -> Any:
+            if _known(a):
+                return True if a else b
+            return (True if b else a) if _known(b) else self.operation("logical_or", a, b)
+
+        return self._each(either)(x, y)
 
     def power(self, x: Any, y: Any) -> Any:
         """x**y; an integer y gives the integer power, for x of either sign."""
@@ -151,3 +204,8 @@ class Arithmetic:
 
     def _map(self, function: Callable[[Any], Any], x: Any) -> Any:
         return np.frompyfunc(function, 1, 1)(x) if isinstance(x, np.ndarray) else function(x)
+
+
+def _known(condition: Any) -> bool:
+    """Whether a condition is a truth value already, rather than one of the program."""
+    return isinstance(condition, (bool, np.bool_))

@@ -11,9 +11,9 @@ from flint import arb, fmpq
 
 from audit.formats import Floats
 from audit.reference.evaluate import Column, Dialect, NoDerivative, Undecided, dot, evaluate, operator, total
+from audit.reference.functions import FUNCTIONS
 from audit.reference.operations import OPERATIONS
 from audit.reference.program import CONSTANT, INPUT, Program
-from audit.reference.saturating import sigmoid
 
 NAN = arb("nan")
 ZERO = arb(0)
@@ -77,6 +77,12 @@ def exceeds(x: arb, y: arb) -> arb:
     return ONE if above(x, y) else ZERO
 
 
+def apart(x: arb, y: arb) -> bool:
+    """False, the answer to whether two numbers are equal that differ; raises as `above` does."""
+    above(x, y)
+    return False
+
+
 def flat(x: arb, y: arb) -> arb:
     """0 where x and y differ; raises as `above` does otherwise."""
     above(x, y)
@@ -96,8 +102,8 @@ def constant(value: Fraction) -> arb:
 BALLS = Dialect(
     name="balls",
     scope={
-        "above": above, "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
-        "zero": ZERO, "one": ONE, "two": arb(2), "total": total, "dot": dot, "pi": arb.pi, "sigmoid": sigmoid,
+        **FUNCTIONS, "above": above, "apart": apart, "exceeds": exceeds, "flat": flat, "less": less, "equal": equal,
+        "zero": ZERO, "one": ONE, "two": arb(2), "total": total, "dot": dot,
     },
     constant=constant,
     failed=NAN,

@@ -22,7 +22,8 @@ SMALLEST, LARGEST = 2.0**-800, 2.0**1000
 # underflow.
 EXACT_BITS = 2**63 - 1
 SHARPEST_BITS = 150
-# Exponents beyond these are not kept: the widest format's are within 1100.
+# Exponents beyond these are not kept: the widest format's are within 1100. A value other than zero that is certainly
+# larger than 2**FARTHEST, or smaller than 2**-FARTHEST, has this exponent, a head of 1 or -1, and a radius of 1/2.
 FARTHEST = 2**60
 
 
@@ -54,8 +55,12 @@ def convert(balls: Sequence[arb]) -> Converted:
         narrow[hard] = (near | (fine & (accuracy[hard] > 0))) & (np.abs(exponent[hard]) < FARTHEST)
     head, tail = np.where(narrow, head, 0.0), np.where(narrow, tail, 0.0)
     radius = _radius(head, tail, np.where(narrow, accuracy, 0))
-    # Balls that hold zero, or come too near to it: all that is said is how far from zero the value is at most.
+    # Balls that hold zero, or come too near to it: all that is said is how far from zero the value is at most. Of those
+    # beyond all exponents it is said on which side of zero they are.
     for place in hard[~narrow[hard]].tolist():
+        if beyond := _beyond(balls[place]):
+            head[place], radius[place], exponent[place], narrow[place] = beyond[0], 0.5, beyond[1], True
+            continue
         top = balls[place].abs_upper()
         if top.is_finite() and (bound := magnitude(top)) <= ABSOLUTE_EXPONENT:
             radius[place], exponent[place], narrow[place] = 1.0, max(bound, -FARTHEST), True
@@ -64,6 +69,19 @@ def convert(balls: Sequence[arb]) -> Converted:
         if (float(head[place]) + arb(float(tail[place]))) * arb((1, int(exponent[place]))) == balls[place]:
             radius[place] = 0.0
     return Converted(head, tail, radius, np.where(narrow, exponent, 0), narrow)
+
+
+def _beyond(x: arb) -> tuple[float, int] | None:
+    """Sign and exponent of a ball that is certainly larger, or smaller but not zero, than any exponent that is kept."""
+    if not x.is_finite() or x.contains(0):
+        return None
+    if magnitude(x.abs_lower()) > FARTHEST:
+        side = FARTHEST
+    elif magnitude(x.abs_upper()) <= -FARTHEST:
+        side = -FARTHEST
+    else:
+        return None
+    return (1.0 if x > 0 else -1.0), side
 
 
 def _doubles(balls: Sequence[arb]) -> tuple[Floats, Floats, NDArray[np.int64]]:
@@ -109,9 +127,12 @@ def upper_bounds(balls: Sequence[arb]) -> tuple[Floats, NDArray[np.int64]]:
         top = tops[place]
         if top.is_zero():
             continue
-        size = magnitude(top) if top.is_finite() else FARTHEST
-        if size >= FARTHEST:
+        if not top.is_finite():
             bound[place] = np.nan
+            continue
+        size = magnitude(top)
+        if size >= FARTHEST:
+            bound[place], exponent[place] = 1.0, FARTHEST
         elif size < -FARTHEST:
             bound[place], exponent[place] = 1.0, -FARTHEST
         else:

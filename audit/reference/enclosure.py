@@ -2,7 +2,9 @@
 
 An enclosure says that the right value lies in ``(head + tail +- radius) * 2**exponent``. Head and tail are two
 float64 numbers, the head the one nearest to their sum, so about 106 bits are kept, and the exponent is apart, so that
-values far outside float64's range are kept as well. One set of enclosures serves every format.
+values far outside float64's range are kept as well. Where the exponent is `FARTHEST` or its negative (see
+`audit.reference.convert`), all that is said is the sign, and that the value lies beyond that exponent. One set of
+enclosures serves every format.
 """
 
 from __future__ import annotations

@@ -18,10 +18,12 @@ from mpmath import MPContext
 
 from audit.case import Batch
 from audit.reference.arithmetic import Arithmetic
+from audit.reference.convert import FARTHEST
 from audit.reference.derivative import Meaning
 from audit.reference.enclosure import Enclosures, State
 from audit.reference.mapped import call, mapped_axes
 from audit.reference.operations import OPERATIONS
+from audit.reference.operations.opinions import NoOpinion
 from audit.reference.taylor import coefficient
 
 # Steps are 2**-STEP_BITS of the primal; the truncation error is about the square of that. They are made smaller, up to
@@ -31,6 +33,9 @@ STEP_BITS, LARGEST_STEP_BITS = 100, 3200
 ELEMENTS = 64
 # The two steps agree if they differ by this little, relative to the value.
 SHARP_BITS = 60
+
+# Operations with a branch cut: next to it a difference goes from one branch to the other.
+CUT = frozenset({"arctan2", *(name for name in OPERATIONS if name.endswith(".real"))})
 
 Shift = dict[str, Any]
 
@@ -75,13 +80,21 @@ class Opinion:
         Args:
             lanes: one enclosure of each result of the column.
         """
-        known = [index for index, lane in enumerate(lanes) if lane.state[0] == State.KNOWN]
+        # Of a value beyond all exponents only the sign is known.
+        known = [k for k, lane in enumerate(lanes) if lane.state[0] == State.KNOWN and lane.exponent[0] < FARTHEST]
         looks = self._looks(known)
+        if looks and any(node.operation in CUT for node in self._meaning.function.nodes):
+            try:
+                self._components({})
+            except NoOpinion:
+                return ""
         self._step_bits = STEP_BITS
         while looks:
             self._mp.prec = (self._meaning.order + 1) * (self._step_bits + 60) + 100 + self._spread
             try:
                 found = self._results(looks)
+            except NoOpinion:
+                return ""
             except (ZeroDivisionError, ValueError, OverflowError) as reason:
                 return f"mpmath finds no value: {reason}"
             last = self._step_bits >= LARGEST_STEP_BITS
@@ -125,7 +138,7 @@ class Opinion:
             lane = lanes[index]
             scale = self._mp.ldexp(factor, int(lane.exponent[0]))
             total += (self._mp.mpf(float(lane.head[0])) + float(lane.tail[0])) * scale
-            radius += float(lane.radius[0]) * scale
+            radius += (float(lane.radius[0]) + (lane.exponent[0] <= -FARTHEST)) * scale
         return total, radius
 
     def _results(self, looks: Sequence[tuple[int, dict[int, Any]]]) -> list[tuple[Any, Any]]:

@@ -8,6 +8,30 @@ from typing import Any
 from audit.errors import AuditError
 
 
+def _plus(x: Any, y: Any) -> Any:
+    return y if _nothing(x) else x if _nothing(y) else x + y
+
+
+def _minus(x: Any, y: Any) -> Any:
+    return x if _nothing(y) else -y if _nothing(x) else x - y
+
+
+def _times(x: Any, y: Any) -> Any:
+    return 0 if _nothing(x) or _nothing(y) else x * y
+
+
+def _nothing(x: Any) -> bool:
+    """Whether a part is a zero of Python, as the imaginary part of a real number is: it takes no part in anything."""
+    return type(x) in (int, float) and x == 0
+
+
+# Functions of which the table of operations has the real and the imaginary part.
+HOLOMORPHIC = (
+    "exp", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
+    "arcsinh", "arccosh", "arctanh",
+)  # fmt: skip
+
+
 class Pair:
     """A complex number ``real + i imag``."""
 
@@ -19,26 +43,31 @@ class Pair:
 
     def __add__(self, other: Any) -> Pair:
         other = pair(other)
-        return Pair(self.real + other.real, self.imag + other.imag)
+        return Pair(_plus(self.real, other.real), _plus(self.imag, other.imag))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Pair:
         other = pair(other)
-        return Pair(self.real - other.real, self.imag - other.imag)
+        return Pair(_minus(self.real, other.real), _minus(self.imag, other.imag))
 
     def __rsub__(self, other: Any) -> Pair:
         return pair(other) - self
 
     def __mul__(self, other: Any) -> Pair:
         other = pair(other)
-        return Pair(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
+        return Pair(
+            _minus(_times(self.real, other.real), _times(self.imag, other.imag)),
+            _plus(_times(self.real, other.imag), _times(self.imag, other.real)),
+        )
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Pair:
         other = pair(other)
-        norm = other.real * other.real + other.imag * other.imag
+        if _nothing(other.imag):
+            return Pair(self.real / other.real, 0 if _nothing(self.imag) else self.imag / other.real)
+        norm = _plus(_times(other.real, other.real), other.imag * other.imag)
         product = self * other.conjugate()
         return Pair(product.real / norm, product.imag / norm)
 
@@ -50,7 +79,7 @@ class Pair:
 
     def __pow__(self, exponent: int) -> Pair:
         if not isinstance(exponent, int):
-            raise AuditError(f"A complex number to the power {exponent!r}: the reference has integer powers only.")
+            raise AuditError(f"A complex number to the power {exponent!r}: write m.power(z, w) for any other exponent.")
         if exponent < 0:
             return pair(1) / self**-exponent
         power = pair(1)
@@ -81,9 +110,28 @@ def components(x: Any) -> tuple[Any, Any]:
     return x.real, x.imag
 
 
-def _exp(m: Any, z: Pair) -> Pair:
-    size = m.exp(z.real)
-    return Pair(size * m.cos(z.imag), size * m.sin(z.imag))
+def _holomorphic(name: str) -> Callable[[Any, Pair], Pair]:
+    def function(m: Any, z: Pair) -> Pair:
+        return Pair(*(m.operation(f"{name}.{part}", z.real, z.imag) for part in ("real", "imag")))
+
+    return function
+
+
+def _power(m: Any, x: Pair, y: Pair) -> Pair:
+    return m.exp(y * m.log(x))
+
+
+def _logaddexp(m: Any, x: Pair, y: Pair) -> Pair:
+    return m.log(m.exp(x) + m.exp(y))
+
+
+def _less(m: Any, x: Pair, y: Pair) -> Any:
+    """The order of the library: by real parts, and by imaginary ones where those are equal."""
+    return m.logical_or(m.less(x.real, y.real), m.logical_and(m.equal(x.real, y.real), m.less(x.imag, y.imag)))
+
+
+def _select(m: Any, condition: Pair, x: Pair, y: Pair) -> Pair:
+    return Pair(m.where(condition.real, x.real, y.real), m.where(condition.real, x.imag, y.imag))
 
 
 def _total(m: Any, *numbers: Pair) -> Pair:
@@ -108,7 +156,19 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "square": lambda _, x: x * x,
     "reciprocal": lambda _, x: pair(1) / x,
     "abs": lambda m, x: m.sqrt(x.real * x.real + x.imag * x.imag),
-    "exp": _exp,
+    "round": lambda m, z: Pair(m.round(z.real), m.round(z.imag)),
+    "sign": lambda m, z: Pair(m.operation("phase", z.real, z.imag), m.operation("phase", z.imag, z.real)),
+    "log2": lambda m, z: m.log(z) / m.operation("log_2"),
+    "log10": lambda m, z: m.log(z) / m.operation("log_10"),
+    "power": _power,
+    "logaddexp": _logaddexp,
+    "less": _less,
+    "less_equal": lambda m, x, y: m.logical_not(_less(m, y, x)),
+    "equal": lambda m, x, y: m.logical_and(m.equal(x.real, y.real), m.equal(x.imag, y.imag)),
+    "maximum": lambda m, x, y: _select(m, pair(_less(m, x, y)), y, x),
+    "minimum": lambda m, x, y: _select(m, pair(_less(m, y, x)), y, x),
+    "select": _select,
+    **{name: _holomorphic(name) for name in HOLOMORPHIC},
     "sum": _total,
     "dot": _dot,
 }

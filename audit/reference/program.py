@@ -107,6 +107,10 @@ class Builder:
         node = self.nodes[index]
         return node.parameter if isinstance(node.parameter, Fraction) else None
 
+    def given(self, index: int) -> bool:
+        """Whether a node is an input or a constant: nothing was computed for it."""
+        return self.nodes[index].operation in (INPUT, CONSTANT)
+
     def apply(self, operation: str, *operands: int, parameter: int | None = None) -> int:
         """An operation on earlier nodes."""
         entry = OPERATIONS[operation]

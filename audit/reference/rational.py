@@ -13,6 +13,7 @@ from flint import arb, fmpq
 
 from audit.formats import Floats
 from audit.reference.evaluate import Column, Dialect, NoDerivative, dot, evaluate, total
+from audit.reference.functions import RATIONAL_FUNCTIONS
 from audit.reference.program import Program
 
 
@@ -21,10 +22,19 @@ def from_floats(x: Floats) -> list[fmpq]:
     return [fmpq(*value.as_integer_ratio()) for value in x.tolist()]
 
 
-def _exceeds(x: fmpq, y: fmpq) -> fmpq:
+def _above(x: fmpq, y: fmpq) -> bool:
     if x == y:
         raise NoDerivative
-    return fmpq(1) if x > y else fmpq(0)
+    return x > y
+
+
+def _exceeds(x: fmpq, y: fmpq) -> fmpq:
+    return fmpq(1) if _above(x, y) else fmpq(0)
+
+
+def _apart(x: fmpq, y: fmpq) -> bool:
+    _above(x, y)
+    return False
 
 
 def _flat(x: fmpq, y: fmpq) -> fmpq:
@@ -37,7 +47,16 @@ def _sign(x: fmpq) -> fmpq:
 
 RATIONALS = Dialect(
     name="rational",
-    scope={"exceeds": _exceeds, "flat": _flat, "sign": _sign, "total": total, "dot": dot},
+    scope={
+        **RATIONAL_FUNCTIONS,
+        "above": _above,
+        "apart": _apart,
+        "exceeds": _exceeds,
+        "flat": _flat,
+        "sign": _sign,
+        "total": total,
+        "dot": dot,
+    },
     constant=lambda value: fmpq(value.numerator, value.denominator),
     failed=None,
     failures=(ZeroDivisionError, NoDerivative),

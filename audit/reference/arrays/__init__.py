@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from audit.reference.arrays.convolution import CONVOLUTIONS
+from audit.reference.arrays.elementwise import ELEMENTWISE
 from audit.reference.arrays.linear import LINEAR
 from audit.reference.arrays.ordering import ORDERING
 from audit.reference.arrays.reductions import REDUCTIONS
 from audit.reference.arrays.scans import SCANS
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {**REDUCTIONS, **SCANS, **ORDERING, **LINEAR, **CONVOLUTIONS}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **ELEMENTWISE, **REDUCTIONS, **SCANS, **ORDERING, **LINEAR, **CONVOLUTIONS,
+}  # fmt: skip
 
 __all__ = ["FUNCTIONS"]

@@ -4,7 +4,13 @@ from audit.reference.operations.arithmetic import ARITHMETIC
 from audit.reference.operations.choice import CHOICE
 from audit.reference.operations.elementary import ELEMENTARY
 from audit.reference.operations.entry import Measure, Operation, Step
+from audit.reference.operations.holomorphic import HOLOMORPHIC, PHASE
+from audit.reference.operations.logic import LOGIC
+from audit.reference.operations.powers import POWERS
+from audit.reference.operations.rounding import ROUNDING
 
-OPERATIONS: dict[str, Operation] = {**ARITHMETIC, **CHOICE, **ELEMENTARY}
+OPERATIONS: dict[str, Operation] = {
+    **ARITHMETIC, **CHOICE, **LOGIC, **ELEMENTARY, **POWERS, **ROUNDING, **HOLOMORPHIC, **PHASE,
+}  # fmt: skip
 
 __all__ = ["OPERATIONS", "Measure", "Operation", "Step"]

@@ -24,6 +24,10 @@ class Recorder(Protocol):
         """An operation on earlier nodes."""
         ...
 
+    def given(self, index: int) -> bool:
+        """Whether a node is an input or a constant."""
+        ...
+
 
 @dataclass(frozen=True)
 class Step:
