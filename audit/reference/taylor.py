@@ -38,7 +38,8 @@ SERIES = Dialect(
 
 
 @contextmanager
-def _length(terms: int) -> Iterator[None]:
+def length(terms: int) -> Iterator[None]:
+    """A context in which power series have so many coefficients."""
     before = flint.ctx.cap
     flint.ctx.cap = terms
     try:
@@ -73,10 +74,10 @@ def checks(meaning: Meaning, count: int, inputs: Inputs, exponents: Exponents) -
         exponents: the exponents of the sizes of an input at every point, by its name; None of a zero.
     """
     function = meaning.function
-    if not function.outputs:
-        # A result without elements has no derivative to be checked; those of its arguments are zero.
-        return
     tangents = {name: inputs(tangent) for name, tangent in meaning.tangents}
+    if not function.outputs or (meaning.kind == "tangent" and not tangents):
+        # Of a result without elements, or along an argument without any, every derivative is zero.
+        return
     weights = [inputs(name) for name in meaning.weights]
     if meaning.kind == "tangent":
         for index, column in enumerate(along(function, tangents, 1, inputs)):
@@ -177,7 +178,7 @@ def _weighted(columns: list[Numbers], weights: list[Numbers], factor: int) -> Nu
 def along(function: Program, direction: dict[str, Numbers], order: int, inputs: Inputs) -> list[Numbers]:
     """Taylor coefficient of this order of each result along the direction, at every point."""
     active = frozenset(direction)
-    with _length(order + 1):
+    with length(order + 1):
         columns = [
             [arb_series(list(pair)) for pair in zip(inputs(name), direction[name], strict=True)]
             if name in direction
