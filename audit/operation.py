@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import combinations, product
 from types import MappingProxyType
@@ -211,6 +211,11 @@ class Operation:
     def values_of(self, argument: str) -> Values:
         """Where the values of an argument lie."""
         return self.values.get(argument, Values())
+
+    def values_in(self, argument: str, fmt: Format) -> Values:
+        """Where the values of an argument lie in a format: of complex numbers everywhere, real bounds are edges."""
+        values = self.values_of(argument)
+        return replace(values, low=-math.inf, high=math.inf) if fmt.parts == 2 else values
 
     def argument_formats(self, fmt: Format) -> tuple[Format, ...]:
         """The formats of the arguments in a batch of this format; empty if they are all the same."""

@@ -53,7 +53,7 @@ class Place:
         return [self._array(shape, place, rng) for place, shape in enumerate(self.shapes)]
 
     def _array(self, shape: Shape, place: int, rng: np.random.Generator) -> Floats:
-        values = self.operation.values_of(self.operation.arguments[place])
+        values = self.operation.values_in(self.operation.arguments[place], self.formats[place])
         array: Any = numbers.digits(shape, values, rng)
         if self.formats[place].parts == 2:
             array = array + 1j * numbers.digits(shape, values, rng)

@@ -45,7 +45,7 @@ def complex_points(operation: Operation, fmt: Format, scale: float) -> Iterator[
     counts = {1: 7, 2: 3}.get(len(operation.arguments), 2)
     columns = []
     for place, (name, own) in enumerate(zip(operation.arguments, _formats(operation, fmt), strict=True)):
-        values = operation.values_of(name)
+        values = operation.values_in(name, own)
         count = max(int(counts * scale), 2)
         parts = numbers.over_range(fmt, values, count, (SIGNIFICANDS[place % 4][-1],))
         parts = np.concatenate([parts, numbers.ordinary(fmt, values, 4 if place == 0 else 2)])
@@ -57,6 +57,27 @@ def complex_points(operation: Operation, fmt: Format, scale: float) -> Iterator[
     limit = max(int(1500 * scale), 100)
     table = _product(columns, limit, rng)
     yield _turned(_weighted("range", table, fmt, rng), operation, fmt, rng)
+    special = _special_complex(operation, fmt)
+    if len(special[0]):
+        yield _turned(_with_zeros("singular", special, fmt, rng), operation, fmt, rng)
+
+
+def _special_complex(operation: Operation, fmt: Format) -> tuple[Floats, ...]:
+    """Singular points on the real axis, turned onto the imaginary one, and their neighbours in all directions."""
+    columns = []
+    for name, own in zip(operation.arguments, _formats(operation, fmt), strict=True):
+        values = operation.values_in(name, own)
+        found = [point for point in values.singular if np.isfinite(point) and fmt.round(point) == point]
+        near = np.array([0.0, 2.0**-4, -(2.0**-10)])
+        if own.parts == 2:
+            near = np.add.outer(near, 1j * near).reshape(-1)
+            beside = np.add.outer(np.array([*found, *(1j * point for point in found)]), near).reshape(-1)
+        else:
+            beside = np.add.outer(np.array(found), near).reshape(-1)
+        columns.append(np.unique(beside) if found else np.array([1.25]))
+    if not any(operation.values_of(name).singular for name in operation.arguments):
+        return tuple(column[:0] for column in columns)
+    return _product(columns, 300, numbers.generator(operation.name, "special complex"))
 
 
 def _turned(points: Points, operation: Operation, fmt: Format, rng: np.random.Generator) -> Points:

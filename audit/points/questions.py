@@ -36,7 +36,9 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
     if fmt.name not in operation.formats:
         return
     if operation.elementwise:
-        for number, parameters in enumerate(operation.combinations()):
+        single = ((),) * len(operation.arguments)
+        existing = [p for p in operation.combinations() if operation.valid(single, p)]
+        for number, parameters in enumerate(existing):
             yield from _elementwise(operation, parameters, fmt, size, base=number == 0)
     yield from _small(operation, fmt, size)
     for shapes in operation.long:
