@@ -17,7 +17,7 @@ from audit.errors import AuditError
 from audit.reference import References
 from audit.registry import broken_by
 from audit.run.blame import Blame, Blamed, Span, Unit, compare_the_rest, part
-from audit.run.kernels import compiler_seconds
+from audit.run.kernels import Kernels, compiler_seconds
 from audit.run.outcome import Outcome
 from audit.run.plan import Plan, Shard
 from audit.run.progress import Progress, Silent
@@ -40,11 +40,13 @@ class Session:
         implementations: every batch is asked of each.
         references: the right values.
         told: called with every unit, and its batch, before it is asked.
+        kernels: what MLX compiles meanwhile.
     """
 
     implementations: Sequence[Implementation]
     references: References
     told: Callable[[Unit, Batch], None] = _untold
+    kernels: Kernels = field(default_factory=Kernels)
     _differences: Differences = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +65,7 @@ class Session:
         """
         tables: list[pa.Table] = []
         forwards: Forwards = {}
-        with _Measured(self.references, self._differences) as measured:
+        with _Measured(self.references, self._differences, self.kernels) as measured:
             for index, batch in enumerate(_batches(shard)):
                 # Made when it is needed: of a batch that is finished, nothing is.
                 asked: Question | None = None
@@ -112,17 +114,20 @@ class _Measured:
 
     Args:
         references, differences: who is listened to.
+        kernels: what is compiled.
         outcome: what came of it, complete when it is left.
     """
 
     references: References
     differences: Differences
+    kernels: Kernels
     outcome: Outcome = field(default_factory=Outcome)
 
     def __enter__(self) -> Self:
         WATCH.taken()
         self._compiling = compiler_seconds()
         self._found = self._counts()
+        self._compiled = self.kernels.count
         self._heard = [len(texts) for texts in self._lists()]
         return self
 
@@ -130,9 +135,12 @@ class _Measured:
         self.said()
         self.outcome.references.update({name: now - self._found[name] for name, now in self._counts().items()})
         self.outcome.unkept = self.references.unwritable
+        self.kernels.publish()
+        compiled = self.kernels.count - self._compiled
+        self.outcome.compilations += compiled
         seconds = WATCH.taken()
         compiling = compiler_seconds() - self._compiling
-        if compiling:
+        if compiled:
             seconds["mlx"] = max(seconds.get("mlx", 0.0) - compiling, 0.0)
             seconds["compiling"] = compiling
         self.outcome.spend(seconds)

@@ -22,7 +22,7 @@ from audit.run.examine import examined
 from audit.run.execute import execute
 from audit.run.expected import Judged, judge_reports
 from audit.run.folders import Request, begin
-from audit.run.kernels import kernels
+from audit.run.kernels import shared
 from audit.run.lock import locked
 from audit.run.outcome import Outcome
 from audit.run.plan import Plan
@@ -125,14 +125,13 @@ def _execute(plan: Plan, request: Request, store: Store, workers: int, progress:
     """Run what is left to be run, and write what it cost."""
     if store.sealed.exists():
         return Outcome.from_text(store.sealed_remarks())
-    begun, before = time.monotonic(), kernels()
+    begun = time.monotonic()
     folder = cache_folder() / "references"
     if workers:
-        setting = Setting(request.plan.selection, request.device, store.folder, folder)
+        setting = Setting(request.plan.selection, request.device, store.folder, folder, shared())
         outcome = execute_in_workers(plan, setting, workers, progress)
     else:
         outcome = execute(plan, store, References(folder), progress)
-    outcome.compilations += len(kernels() - before)
     who = f"{workers} workers" if workers else "one process"
     write_json(store.folder / COSTS, {f"seconds, {who}": f"{time.monotonic() - begun:.1f}"} | dict(outcome.told()))
     return outcome

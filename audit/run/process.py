@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from audit.run.board import Board, Sight
+from audit.run.kernels import compiling, provide
 from audit.run.worker import Finished, Refused, Setting, Task
 from audit.verdict import Verdict
 
@@ -73,6 +74,10 @@ class Process:
         environment = {name: text for name, text in os.environ.items() if name != "PYTHONFAULTHANDLER"}
         # There are as many workers as cores.
         environment.setdefault("OMP_NUM_THREADS", "1")
+        temporary = Path(self._folder.name) / "tmp"
+        temporary.mkdir()
+        provide(temporary, setting.kernels)
+        environment["TMPDIR"] = str(temporary)
         with there, self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", command],
@@ -120,7 +125,8 @@ class Process:
                 seen, since = sight, now
                 continue
             due = patience * (1 + sight.numbers / ORDINARY) if sight.kind == "mlx" else SILENCE
-            if now - since > due:
+            # A compiler at work is no MLX that hangs.
+            if now - since > due and (now - since > SILENCE or not compiling(self._process.pid)):
                 message = f"no answer in {due:.0f} s"
                 self.end()
                 return Death(Verdict.HANG, message, sight, outside=False)

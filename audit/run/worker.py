@@ -37,6 +37,7 @@ class Setting:
         device: ``"cpu"`` or ``"gpu"``.
         folder: of the run.
         references: folder of the right values that are kept between runs.
+        kernels: folder of compiled kernels that all workers share; None if each compiles its own.
         board: file of the page on which the worker shows what it does; each has its own.
     """
 
@@ -44,6 +45,7 @@ class Setting:
     device: str
     folder: Path
     references: Path | None
+    kernels: Path | None = None
     board: Path = Path()
 
 
@@ -101,6 +103,7 @@ def _serve(connection: Connection, setting: Setting) -> None:
     from audit.reference import References
     from audit.run.device import choose_device
     from audit.run.execute import Session, run_and_write
+    from audit.run.kernels import Kernels, compiler_seconds
     from audit.run.plan import plan
     from audit.run.spool import Spool
     from audit.store import Store
@@ -108,13 +111,19 @@ def _serve(connection: Connection, setting: Setting) -> None:
 
     chosen = choose_device(plan(setting.selection), setting.device)
     shards = {shard.key: shard for shard in chosen.shards}
-    board, store = Board(setting.board), Store(setting.folder)
+    board, store, kernels = Board(setting.board), Store(setting.folder), Kernels(setting.kernels)
+    compiling = compiler_seconds()
 
     def told(unit: Unit, batch: Batch) -> None:
+        nonlocal compiling
         board.begin(unit, batch)
+        # Should this process die, what it compiled so far is not lost with it.
+        if (now := compiler_seconds()) != compiling:
+            compiling = now
+            kernels.publish()
 
     WATCH.told = board.turn
-    session = Session(chosen.implementations, References(setting.references), told)
+    session = Session(chosen.implementations, References(setting.references), told, kernels)
     while True:
         task: Task = connection.recv()
         board.begin(None)
