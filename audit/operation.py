@@ -310,10 +310,12 @@ def _function(operation: Operation, parameters: _Frozen, elementwise: bool) -> F
 
 
 def _text(operation: Operation, parameters: Mapping[str, Any]) -> str:
-    if operation.text:
-        return operation.text.format(**parameters)
     # A type of numbers is shown as a user writes it.
-    given = [f"{name}={value!r}".replace("mlx.core.", "mx.") for name, value in parameters.items()]
+    shown = {name: repr(value).replace("mlx.core.", "mx.") for name, value in parameters.items()}
+    if operation.text:
+        words = {name: value if isinstance(value, str) else shown[name] for name, value in parameters.items()}
+        return operation.text.format(**words)
+    given = [f"{name}={value}" for name, value in shown.items()]
     return f"{operation.name}({', '.join([*operation.arguments, *given])})"
 
 
