@@ -45,15 +45,20 @@ class Place:
         """Primals, then weights, each ``[1, *shape]``."""
         return [*self.batch.primals, *self.batch.weights]
 
-    def with_arrays(self, arrays: Sequence[Floats]) -> Place:
-        """The same question of other numbers of the same shapes.
+    def with_arrays(self, arrays: Sequence[Floats], fmt: Format | None = None) -> Place:
+        """The same question of other numbers of the same shapes, in another format if one is given.
 
         Raises:
             AuditError: they are not numbers of the formats.
         """
-        count = len(self.batch.primals)
-        batch = replace(self.batch, primals=tuple(arrays[:count]), weights=tuple(arrays[count:]))
-        return replace(self, batch=batch)
+        batch, count = self.batch, len(self.batch.primals)
+        new = fmt or batch.format
+        # Formats that differ from the batch's stay: they are not what is varied.
+        formats = tuple(new if own is batch.format else own for own in batch.argument_formats) if batch.formats else ()
+        result = new if batch.result is batch.format else batch.result
+        primals, weights = tuple(arrays[:count]), tuple(arrays[count:])
+        changes: dict[str, Any] = {"format": new, "formats": formats, "result": result}
+        return replace(self, batch=replace(batch, primals=primals, weights=weights, **changes))
 
     def in_format(self, fmt: Format) -> Place:
         """The same question in another format.
@@ -61,11 +66,7 @@ class Place:
         Raises:
             AuditError: a number is none of that format.
         """
-        batch = self.batch
-        # Formats that differ from the batch's stay: they are not what is varied.
-        formats = tuple(fmt if own is batch.format else own for own in batch.argument_formats) if batch.formats else ()
-        result = fmt if batch.result is batch.format else batch.result
-        return replace(self, batch=replace(batch, format=fmt, formats=formats, result=result))
+        return self.with_arrays(self.arrays, fmt)
 
     def plain(self) -> Place:
         """Without a transform, of contiguous arrays."""
@@ -174,7 +175,8 @@ class Asker:
         arrays = [np.concatenate(column) for column in zip(*(place.arrays for place in places), strict=True)]
         try:
             table = self._table(first.with_arrays(arrays), witness=witness)
-        except Exception:  # noqa: BLE001  a question that cannot be put is no evidence
+        except AuditError:
+            # A question that cannot be put is no evidence.
             return [None] if len(places) == 1 else [self.row(place, witness=witness) for place in places]
         found: dict[int, Row] = {entry["point"]: entry for entry in table.to_pylist()}
         return [found.get(index) for index in range(len(places))]
@@ -184,7 +186,7 @@ class Asker:
         self.asked += place.batch.points
         try:
             return self._table(place, witness=False)["verdict"].to_pylist()
-        except Exception:  # noqa: BLE001  as above
+        except AuditError:
             return []
 
     def _table(self, place: Place, *, witness: bool) -> pa.Table:

@@ -1,8 +1,4 @@
-"""The safe band: between which exponents the rule is right.
-
-The shrunk input gives a direction: its exponents, divided by the largest. Along the line of all inputs whose exponents
-are a multiple of it, from the smallest to the largest number of the format, the question is asked again.
-"""
+"""The safe band: between which exponents the rule is right, along a line of inputs."""
 
 from __future__ import annotations
 
@@ -11,17 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from audit.defects.again import Asker, Place, changed
-from audit.formats import Floats, Format
-
-Ints = NDArray[np.int64]
+from audit.defects.again import Asker
+from audit.defects.line import Line
+from audit.formats import Format
 
 # Points asked along the line at first, of functions that are asked point by point.
 SPARSE = 25
-# Exponents smaller than the largest by this factor do not move.
-STILL = 8
 
 
 @dataclass(frozen=True)
@@ -52,78 +44,6 @@ class Band:
             else:
                 found.append([exponent, exponent, verdict])
         return found
-
-
-@dataclass(frozen=True)
-class Line:
-    """Inputs whose exponents are multiples of a direction.
-
-    Args:
-        place: the question.
-        mantissas: of each array.
-        direction: of each number, the exponent at k = 1.
-        text: which inputs move, in words.
-    """
-
-    place: Place
-    mantissas: tuple[Floats, ...]
-    direction: tuple[Floats, ...]
-    text: str
-
-    def inside(self, exponents: Ints, fmt: Format) -> Ints:
-        """Those exponents at which every input is a number of the format."""
-        return exponents[self._arrays(exponents, fmt)[1]]
-
-    def at(self, exponents: Ints, fmt: Format) -> Place | None:
-        """The question at 2**k, a point for each k; None where it cannot be asked in the format."""
-        arrays, _ = self._arrays(exponents, fmt)
-        made = changed(lambda: self.place.in_format(fmt))
-        return None if made is None else changed(lambda: made.with_arrays(arrays))
-
-    def _arrays(self, exponents: Ints, fmt: Format) -> tuple[list[Floats], NDArray[np.bool_]]:
-        """The inputs, ``[exponents, *shape]`` each, and where all of them are numbers of the format."""
-        arrays, held = [], np.ones(len(exponents), bool)
-        for mantissa, direction in zip(self.mantissas, self.direction, strict=True):
-            along = exponents.reshape(-1, *[1] * (mantissa.ndim - 1))
-            with np.errstate(all="ignore"):
-                array = np.ldexp(mantissa, np.rint(along * direction).astype(np.int64))
-                # A mantissa that loses bits in the subnormal range is another input.
-                whole = fmt.contains(array) & (np.isfinite(array) | ~np.isfinite(mantissa))
-                whole &= (array != 0) | (mantissa == 0)
-            held &= whole.reshape(len(exponents), -1).all(axis=1)
-            arrays.append(array)
-        return arrays, held
-
-
-def line_of(place: Place) -> Line | None:
-    """The line through a shrunk input; None where it is complex or all its exponents are near 0."""
-    if place.batch.format.parts == 2 or any(np.iscomplexobj(array) for array in place.arrays):
-        return None
-    mantissas, exponents = [], []
-    for array in place.arrays:
-        finite = np.isfinite(array) & (array != 0)
-        exponent = np.where(finite, np.frexp(array)[1] - 1, 0)
-        exponents.append(exponent)
-        mantissas.append(np.where(finite, np.ldexp(array, -exponent), array))
-    largest = max((int(np.abs(e).max(initial=0)) for e in exponents), default=0)
-    if largest < 2:
-        return None
-    lead = next(e.reshape(-1)[np.abs(e).argmax()] for e in exponents if np.abs(e).max(initial=0) == largest)
-    # Small exponents beside large ones belong to the numbers that stay.
-    still = [np.abs(e) * STILL < largest for e in exponents]
-    mantissas = [np.where(s, np.ldexp(m, e), m) for s, m, e in zip(still, mantissas, exponents, strict=True)]
-    directions = tuple(np.where(s, 0, e) / lead for s, e in zip(still, exponents, strict=True))
-    names = [*place.subject.function.arguments, *(f"w{i or ''}" for i in range(len(place.batch.weights)))]
-    moving = [_text(name, d) for name, d in zip(names, directions, strict=True) if np.any(d)]
-    return Line(place, tuple(mantissas), directions, ", ".join(moving))
-
-
-def _text(name: str, direction: Floats) -> str:
-    slopes = np.unique(direction[direction != 0])
-    power = "k" if (slopes == 1).all() else "-k" if (slopes == -1).all() else None
-    if power is None:
-        power = "(" + " or ".join(f"{slope:.3g} k" for slope in slopes[:3]) + ")"
-    return f"{name} scales as 2^{power}"
 
 
 def band(line: Line, fmt: Format, asker: Asker) -> Band | None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from audit.case import Implementation
 from audit.defects.again import Asker, Place, Row, is_wrong, place_of
-from audit.defects.band import band, line_of
+from audit.defects.band import band
 from audit.defects.classes import Class
 from audit.defects.classify import Classifier
 from audit.defects.confirm import Confirmation, confirm
@@ -21,6 +21,7 @@ from audit.defects.defect import Defect
 from audit.defects.evidence import Evidence, Parts, gather
 from audit.defects.finding import Finding, missing_to_json, unconfirmed_to_json
 from audit.defects.grouping import conserved, group
+from audit.defects.line import best_line
 from audit.defects.shrinking import in_simplest_format, shrink
 from audit.defects.subjects import Subject, Subjects, split_name
 from audit.errors import AuditError
@@ -116,10 +117,15 @@ def find_defects(
     defects = group(evidence, subjects, classifier.classify)
     found: list[Finding] = []
     unconfirmed: list[Finding] = []
+    failures: list[str] = []
     for defect in defects:
         if progress:
             progress(defect.name)
-        finding = examine(defect, subjects, asker, as_found=defect.name in as_found)
+        try:
+            finding = examine(defect, subjects, asker, as_found=defect.name in as_found)
+        except Exception as error:  # noqa: BLE001  what goes wrong with one defect must not hide the others
+            failures.append(f"{defect.name} could not be examined: {type(error).__name__}: {error}")
+            finding = examine(defect, subjects, asker, as_found=True)
         (unconfirmed if finding.confirmation.contradicted else found).append(finding)
     return Findings(
         defects=[finding for finding in found if finding.defect.kind is not Class.MISSING],
@@ -127,7 +133,7 @@ def find_defects(
         conventions=conventions(evidence, subjects),
         seen={name: sorted(formats) for name, formats in sorted(evidence.seen.items())},
         unconfirmed=unconfirmed,
-        contradictions=[*(finding.objection for finding in unconfirmed), *asker.contradictions],
+        contradictions=[*(finding.objection for finding in unconfirmed), *failures, *asker.contradictions],
         counts=conserved(evidence, defects),
     )
 
@@ -141,7 +147,7 @@ def examine(defect: Defect, subjects: Subjects, asker: Asker, *, as_found: bool 
     place, row = _shrunk(defect, subjects, asker)
     subject = place.subject
     bands, text = {}, ""
-    line = line_of(place) if defect.kind in (Class.RANGE, Class.CANCELLATION) else None
+    line = best_line(place, asker) if defect.kind in (Class.RANGE, Class.CANCELLATION) else None
     if line is not None:
         text = line.text
         for name in defect.formats:
