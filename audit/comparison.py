@@ -14,10 +14,10 @@ from audit import modes
 from audit.case import Batch, Implementation, Mode, Tolerance
 from audit.difference import Witness
 from audit.errors import Unavailable
-from audit.formats import Format
+from audit.formats import Floats, Format
 from audit.identity import Origin
 from audit.reference import Answer, References
-from audit.reference.enclosure import Right
+from audit.reference.enclosure import Right, Rounded
 from audit.table import Asked, Compared, tabulate
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
 from audit.watch import during
@@ -150,12 +150,30 @@ def _table(
     )
 
 
+def absolute(real: Right, imag: Right, fmt: Format) -> Floats:
+    """Absolute values of complex right values, at most the largest number of the format."""
+    parts = (
+        np.nan_to_num(part.value / 2, nan=0.0, posinf=fmt.largest / 2, neginf=-fmt.largest / 2) for part in (real, imag)
+    )
+    return np.minimum(np.hypot(*parts), fmt.largest / 2) * 2
+
+
 def _judge(got: modes.Got, right: Right, right_imag: Right | None, fmt: Format, tolerance: Tolerance) -> Judgement:
-    """Judge real numbers; of a complex number, keep the component that is further off."""
-    real = judge(got.real.reshape(-1), right, fmt, tolerance)
+    """Judge real numbers; of a complex number, keep the component that is further off.
+
+    Where a component of the right value overflows, the number is a complex infinity, which is one whatever its other
+    component is (C11, annex G.3).
+    """
     if right_imag is None or got.imag is None:
-        return real
-    imag = judge(got.imag.reshape(-1), right_imag, fmt, tolerance)
+        return judge(got.real.reshape(-1), right, fmt, tolerance)
+    size = absolute(right, right_imag, fmt)
+    real = judge(got.real.reshape(-1), right, fmt, tolerance, size)
+    imag = judge(got.imag.reshape(-1), right_imag, fmt, tolerance, size)
+    infinite = np.isinf(got.real.reshape(-1)) | np.isinf(got.imag.reshape(-1))
+    overflows = (right.where == Rounded.OVERFLOWS) | (right_imag.where == Rounded.OVERFLOWS)
+    for part in (real, imag):
+        excused = infinite & overflows & np.isin(part.verdict, (CODE[Verdict.NAN], CODE[Verdict.OVERFLOWED]))
+        part.verdict[excused] = CODE[Verdict.OUTSIDE]
     share_real = np.nan_to_num(real.error / np.maximum(real.tolerance + real.allowance, 1e-300), nan=np.inf)
     share_imag = np.nan_to_num(imag.error / np.maximum(imag.tolerance + imag.allowance, 1e-300), nan=np.inf)
     bad_real, bad_imag = MISMATCH_CODES[real.verdict], MISMATCH_CODES[imag.verdict]

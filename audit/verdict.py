@@ -89,7 +89,7 @@ class Judgement:
     allowance: Floats
 
 
-def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance) -> Judgement:
+def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance, size: Floats | None = None) -> Judgement:
     """Judge n numbers against their right values.
 
     Args:
@@ -97,6 +97,8 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance) -> Judge
         right: the right values, rounded to the same format.
         fmt: the format (of one component, if complex).
         tolerance: how far got may be off.
+        size: for one component of complex numbers their absolute values, of which the tolerance is an allowance too:
+            a product of complex numbers may cancel in one component.
     """
     zero = right.where == Rounded.ZERO
     over = right.where == Rounded.OVERFLOWS
@@ -116,6 +118,8 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance) -> Judge
         tolerated = _tolerated(right, fmt, tolerance, unit)
         terms = np.nan_to_num(right.terms, nan=0.0)
         allowance = tolerance.terms * fmt.unit_roundoff * terms
+        if size is not None and tolerance.relative is None:
+            allowance = allowance + tolerance.ulps * fmt.ulp(size)
         allowance = np.where(zero, allowance, np.ldexp(allowance, -unit))
         proven = error - np.where(zero, 0.0, right.radius)
     nan = np.isnan(got)

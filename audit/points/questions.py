@@ -59,9 +59,9 @@ def _elementwise(
         few = points.take(slice(None, None, 3))
         if operation.orders >= 2:
             for kind in SECOND if base else SECOND[:1]:
-                yield from _batch(operation, function, few, fmt, Mode(kind, operation.traced))
+                yield from _batch(operation, function, few.mild(), fmt, Mode(kind, operation.traced))
         if operation.orders >= 3 and base:
-            yield from _batch(operation, function, few, fmt, Mode("third", operation.traced))
+            yield from _batch(operation, function, few.mild(), fmt, Mode("third", operation.traced))
         whole = size == "nightly" or fmt.name in WHOLE
         for traced in _subsets(operation) if whole else ():
             for kind in ("vjp", "jvp"):
