@@ -238,6 +238,10 @@ VALUES: Mapping[str, int] = {
 FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "complex64": {
         "complex numbers have no order": (
+            "mx.bitwise_and",
+            "mx.bitwise_invert",
+            "mx.bitwise_or",
+            "mx.bitwise_xor",
             "mx.clip",
             "mx.floor_divide",
             "mx.greater",
