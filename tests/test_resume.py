@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,9 +45,9 @@ class Runs:
         )
         return self.started[-1]
 
-    def finish(self, *words: str, **options: str) -> str:
+    def finish(self, *words: str, output: Path | None = None) -> str:
         """What a run prints; it must end with status 0."""
-        process = self.start(*words, **options)  # type: ignore[arg-type]
+        process = self.start(*words, output=output)
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, out + err
         return out
@@ -92,7 +94,7 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
 
 def undisturbed(runs: Runs) -> bytes:
     other = runs.folder.with_name("undisturbed")
-    runs.finish(output=other)  # type: ignore[arg-type]
+    runs.finish(output=other)
     return (other / "rows.parquet").read_bytes()
 
 
@@ -189,3 +191,39 @@ def test_what_came_of_a_shard_survives_as_text() -> None:
     both = Outcome.merged([outcome, again])
     assert (both.rows, both.mismatches, both.seconds, both.contradictions) == (8, 2, {"mlx": 3.0}, ["a", "a"])
     assert Outcome.from_text(outcome.remarks()) == Outcome(verdicts=outcome.verdicts, contradictions=["a"])
+
+
+def test_a_run_is_not_gone_on_with_by_other_code(runs: Runs) -> None:
+    process = runs.start(death="wait:7", only="float64")
+    runs.waiting()
+    until(lambda: len(runs.shards()) == 3)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    plan = runs.folder / "plan.json"
+    text = plan.read_text()
+    for name, said in (("code", "before the audit or its cases changed"), ("mlx", "before MLX changed")):
+        plan.write_text(re.sub(rf'"{name}": "[^"]*"', f'"{name}": "other"', text))
+        other = runs.start("--resume")
+        _, err = other.communicate(timeout=PATIENCE)
+        assert other.returncode == 2
+        assert said in err
+    plan.write_text(text)
+    runs.finish("--resume")
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="MLX compiles by g++")
+def test_kernels_are_compiled_once_and_shared_by_all_workers(runs: Runs) -> None:
+    temporary = runs.folder.with_name("tmp")
+    temporary.mkdir()
+    runs.environment["TMPDIR"] = str(temporary)
+    costs = []
+    for name in ("first", "second"):
+        output = runs.folder.with_name(name)
+        runs.finish("--implementation", "mlx:compiled", output=output)
+        costs.append(json.loads((output / "costs.json").read_text()))
+    assert "seconds, compiling (4 kernels)" in costs[0]
+    assert not any("compiling" in name for name in costs[1])
+    whole = [path for path in temporary.glob("gradaudit-kernels-*/*/*.so") if path.stat().st_size]
+    assert len(whole) == 4
+    # Nothing of a worker stays behind.
+    assert not list(temporary.glob("gradaudit-[!k]*"))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import audit
+import cases
 from audit.errors import AuditError
 from audit.files import read_json, write_json
 from audit.report.manifest import NAME as MANIFEST
@@ -42,6 +46,8 @@ class Request:
             "device": self.device,
             "before": self.before,
             "after": self.after,
+            "mlx": _mlx_version(),
+            "code": _code(),
             "shards": [shard.key for shard in self.plan.shards],
         }
 
@@ -76,6 +82,12 @@ def begin(folder: Path, request: Request, *, resume: bool) -> None:
     found, due = read_json(path), request.to_json()
     if found != due:
         names = [name for name in due if not isinstance(found, dict) or found.get(name) != due[name]]
+        if set(names) <= {"mlx", "code"}:
+            changed = " and ".join({"mlx": "MLX", "code": "the audit or its cases"}[name] for name in names)
+            raise AuditError(
+                f"{folder} holds a run begun before {changed} changed: its rows would not be of one kind. "
+                "Run again with another --output."
+            )
         raise AuditError(
             f"{folder} holds a run that was asked for something else ({', '.join(names)}; see {PLAN} in it). "
             "Give the same options, or name another folder with --output."
@@ -93,6 +105,23 @@ def latest(runs: Path, *, finished: bool) -> Path:
         kind = "finished" if finished else "unfinished"
         raise AuditError(f"There is no {kind} run below {runs}. Make one with 'gradaudit audit'.")
     return found[-1]
+
+
+def _mlx_version() -> str:
+    try:
+        return version("mlx")
+    except PackageNotFoundError:
+        return "none"
+
+
+def _code() -> str:
+    """A hash of the sources that decide what is asked and how it is judged."""
+    digest = hashlib.blake2b(digest_size=16)
+    for folder in (Path(audit.__file__).parent, *map(Path, cases.__path__)):
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".cpp", ".h")):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:
