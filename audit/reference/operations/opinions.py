@@ -71,6 +71,13 @@ def power(context: Any, x: Any, y: Any) -> Any:
     return context.power(x, y)
 
 
+def before(x: Any, y: Any) -> bool:
+    """Whether x < y; complex numbers by real parts, and by imaginary ones where those are equal."""
+    if hasattr(x, "_mpc_") or hasattr(y, "_mpc_"):
+        return (x.real, x.imag) < (y.real, y.imag)
+    return bool(x < y)
+
+
 def cos_pi(x: Fraction) -> Fraction | None:
     """``cos(pi x)`` where that is rational, None otherwise."""
     turn = x % 2
