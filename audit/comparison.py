@@ -172,7 +172,7 @@ def _judge(got: modes.Got, right: Right, right_imag: Right | None, fmt: Format, 
     infinite = np.isinf(got.real.reshape(-1)) | np.isinf(got.imag.reshape(-1))
     overflows = (right.where == Rounded.OVERFLOWS) | (right_imag.where == Rounded.OVERFLOWS)
     for part in (real, imag):
-        excused = infinite & overflows & np.isin(part.verdict, (CODE[Verdict.NAN], CODE[Verdict.OVERFLOWED]))
+        excused = infinite & overflows & MISMATCH_CODES[part.verdict]
         part.verdict[excused] = CODE[Verdict.OUTSIDE]
     share_real = np.nan_to_num(real.error / np.maximum(real.tolerance + real.allowance, 1e-300), nan=np.inf)
     share_imag = np.nan_to_num(imag.error / np.maximum(imag.tolerance + imag.allowance, 1e-300), nan=np.inf)
