@@ -124,6 +124,13 @@ def _write(path: Path, report: Mapping[str, Any]) -> None:
         say(f"written: {len(pages)} files in {near(PAGES)}. Write README.md anew: gradaudit readme")
 
 
+def _raised(entry: Mapping[str, Any]) -> str | None:
+    """What must be raised; None where an array of numbers, or of another shape, must come back."""
+    if "verdict" not in entry:
+        return entry["message"]
+    return None if isinstance(entry["got"], list) or entry["verdict"] in ("shape", "dtype") else entry["got"] or ""
+
+
 def _reproduce(report: Mapping[str, Any]) -> None:
     """Run every reproducer.
 
@@ -134,7 +141,7 @@ def _reproduce(report: Mapping[str, Any]) -> None:
 
     right = []
     for entry in (*report["defects"], *report["missing"]):
-        wrong, said = reproduced(entry["reproducer"])
+        wrong, said = reproduced(entry["reproducer"], _raised(entry))
         if not wrong:
             right.append(f"{entry['id']} ({said})")
     if right:

@@ -55,6 +55,8 @@ class Classifier:
     subjects: Subjects
     asker: Asker
     _merged: dict[Cell, Tally] = field(default_factory=dict)
+    # Least and largest relative error by question.
+    _errors: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for cell, tally in self.evidence.tallies.items():
@@ -64,6 +66,10 @@ class Classifier:
             found.right += tally.right
             for verdict, counts in tally.wrong.items():
                 found.wrong[verdict] += counts
+        for bucket in self.evidence.buckets.values():
+            question = _question(bucket.key.cell)
+            least, most = self._errors.get(question, (np.inf, 0.0))
+            self._errors[question] = (min(least, bucket.least), max(most, bucket.most))
 
     def classify(self, bucket: Bucket) -> Class:
         """The class of a bucket's rows."""
@@ -108,11 +114,12 @@ class Classifier:
     def _number(self, bucket: Bucket) -> Class:
         key, tally = bucket.key, self._tally(bucket.key.cell)
         fmt = lookup(key.cell.format)
+        smallest, largest = self._errors[_question(key.cell)]
         least = min(_least_reach(tally, [key.verdict], place) for place in (0, 1))
         below = self._right_below(tally, 0, least) or self._right_below(tally, 1, least)
         if least > fmt.precision + 2 and least > ORDINARY and (below or self._far(bucket)):
             return Class.RANGE
-        if fmt.parts == 2 and bucket.most > SHORTER and self._right_in(key.cell, ("float32",), key.verdict):
+        if fmt.parts == 2 and largest > SHORTER and self._right_in(key.cell, ("float32",), key.verdict):
             return Class.CONJUGATE
         if key.cell.format in HALF and self._right_in(key.cell, ("float32",), key.verdict):
             # Far points of half precision are near ones of others; there the exponents tell.
@@ -132,9 +139,9 @@ class Classifier:
         if not gradual and below and least > 0:
             # From right to nothing at once: no terms cancel more and more.
             return Class.RANGE
-        if near_wrong <= near_right and (bucket.most > ALIKE * bucket.least or bucket.most > SHORTER):
+        if near_wrong <= near_right and (largest > ALIKE * smallest or largest > SHORTER):
             return Class.CANCELLATION
-        if bucket.most < 0.05:
+        if largest < 0.05:
             return Class.PRECISION
         return Class.VALUE
 

@@ -16,6 +16,11 @@ from audit.defects.subjects import Subject, Subjects
 # One cause whichever argument or rule shows it.
 WHOLE = (Class.VMAP, Class.CONSISTENCY, Class.CRASH)
 
+# Classes that differ by how far off a number is: several of them at one argument are one wrong rule.
+NUMBERS = (Class.VALUE, Class.DROPPED, Class.CONJUGATE, Class.CANCELLATION, Class.PRECISION)
+# Where the value itself cannot be had, its derivatives cannot either.
+NOTHING = (Class.SHAPE, Class.MISSING, Class.CRASH)
+
 Found = dict[tuple[str, Class, str], Defect]
 
 
@@ -55,21 +60,37 @@ def _primitive(implementation: str) -> str:
 
 
 def _put(found: Found, bucket: Bucket, kind: Class, operation: str) -> None:
+    kind = _kind(found, bucket, kind, operation)
     argument = _argument(found, bucket, kind, operation)
     key = (operation, kind, argument)
     found.setdefault(key, Defect(operation, kind, argument)).buckets.append(bucket)
 
 
+def _kind(found: Found, bucket: Bucket, kind: Class, operation: str) -> Class:
+    """The class of a sum of several derivatives is that of the one that is wrong by itself."""
+    cell = bucket.key.cell
+    if kind not in NUMBERS or ("," not in cell.traced and rule_of(cell.mode) != "second"):
+        return kind
+    names = cell.traced.split(",")
+    if any((operation, kind, name) in found for name in names):
+        return kind
+    others = [other for name in names for other in NUMBERS if (operation, other, name) in found]
+    return others[0] if others and rule_of(cell.mode) in ("jvp", "second") else kind
+
+
 def _argument(found: Found, bucket: Bucket, kind: Class, operation: str) -> str:
     """The argument under which a bucket's rows stand; that of a wrong value is empty."""
     cell, rule = bucket.key.cell, rule_of(bucket.key.cell.mode)
-    if kind in WHOLE or rule == "forward":
+    if kind in WHOLE or (rule == "forward" and kind is not Class.MISSING):
         return ""
+    # Of a missing rule the name of the rule stands for the argument until all are known.
+    of_value = "forward" if kind is Class.MISSING else ""
+    value = found.get((operation, kind, of_value))
+    same_function = value is not None and any(b.key.cell.function == cell.function for b in value.buckets)
+    if (kind in NOTHING and same_function) or (value is not None and bucket.forward_wrong == bucket.count):
+        return of_value
     if kind is Class.MISSING:
         return missing_rule(bucket)
-    value_is_wrong = bucket.forward_wrong == bucket.count and (operation, kind, "") in found
-    if value_is_wrong:
-        return ""
     if rule == "vjp":
         return cell.argument
     traced = cell.traced.split(",")

@@ -124,8 +124,7 @@ def _lines(place: Place) -> Iterator[Line]:
     if place.arrays[leader].size > 1:
         # One number of an array alone.
         single = exponents[leader] == exponents[leader].reshape(-1)[np.abs(exponents[leader]).argmax()]
-        starts = [np.where(single, m, a) if i == leader else a for i, (m, a) in _paired(mantissas, place)]
-        directions = [
-            single.astype(int) if i == leader else np.zeros(m.shape, int) for i, (m, _) in _paired(mantissas, place)
-        ]
+        starts, directions = list(place.arrays), [np.zeros(m.shape, int) for m in mantissas]
+        starts[leader] = np.where(single, mantissas[leader], starts[leader])
+        directions[leader] = single.astype(int)
         yield Line(place, tuple(starts), tuple(directions), f"some numbers of {names[leader]} scale as 2^k")

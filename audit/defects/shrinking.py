@@ -20,6 +20,8 @@ from audit.report import record
 # Rounds over all kinds of steps, and candidates asked in one call.
 ROUNDS = 4
 MOST = 48
+# Numbers asked about in one call: of large arrays there are fewer candidates.
+NUMBERS = 20_000
 # Arrays of more numbers are left as they are but for whole rows and patterns.
 SINGLE_STEPS = 12
 
@@ -65,6 +67,8 @@ def shrink(place: Place, kind: Class, asker: Asker, begun: Row) -> Shrunk:
         # The same numbers, otherwise asked; what is known is kept.
         return Shrunk(place, begun, 0)
     steps = 0
+    numbers = sum(array.size for array in place.arrays)
+    most = max(min(MOST, NUMBERS // max(numbers, 1)), 2)
 
     def wrong(row: Row | None) -> bool:
         # A point at which the forward value fails for the first time would show another defect.
@@ -72,11 +76,11 @@ def shrink(place: Place, kind: Class, asker: Asker, begun: Row) -> Shrunk:
             return False
         return _ordinary(row) or not _ordinary(begun)
 
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if most == MOST else 1):
         before = steps
         for candidates in _steps(kind):
             while True:
-                simpler = [c for c in candidates(place) if _size(c) < _size(place)][:MOST]
+                simpler = [c for c in candidates(place) if _size(c) < _size(place)][:most]
                 simpler.sort(key=_size)
                 found = next((c for c, r in zip(simpler, asker.rows(simpler), strict=True) if wrong(r)), None)
                 if found is None:

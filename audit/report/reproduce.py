@@ -16,6 +16,9 @@ LINES = 15
 # Numbers of more digits are written in hexadecimal.
 DIGITS = 12
 
+# Verdicts on what an array is, not on what it holds.
+FORMAL = ("shape", "dtype")
+
 _MODULES = {"nn": "mlx.nn", "optim": "mlx.optimizers"}
 
 
@@ -32,7 +35,8 @@ def script(row: Mapping[str, Any], text: str, device: str = "cpu") -> str:
     """
     arguments, weights = record.inputs(row)
     names = [*(x.name for x in arguments), *_weight_names(weights, {x.name for x in arguments})]
-    traced = row["traced"].split(",") if row["traced"] else []
+    # A value is a function of all arguments.
+    traced = row["traced"].split(",") if row["traced"] else [x.name for x in arguments]
     asked = _Asked(row, text, [x.name for x in arguments], traced, names[len(arguments) :])
     arrays = [
         f"{name} = {_array(x, row, axis)}"
@@ -43,8 +47,7 @@ def script(row: Mapping[str, Any], text: str, device: str = "cpu") -> str:
         *(f"import {_MODULES[m]} as {m}" for m in _MODULES if re.search(rf"\b{m}\.", text)),
     ]
     head.append(f"mx.set_default_device(mx.{device})")
-    shown = "got.hex()" if record.got_format(row).parts == 1 else "got.real.hex(), got.imag.hex()"
-    tail = [*asked.lines(), f'print("got  ", {shown})', f'print("right", "{_right(row)}")', *_bounds(row)]
+    tail = [*asked.lines(), *_told(row)]
     while len(head) + len(arrays) + len(tail) > LINES and len(arrays) > 1:
         # Two short assignments go into one line.
         arrays = sorted(arrays, key=len)
@@ -76,7 +79,8 @@ class _Asked:
 
     def lines(self) -> list[str]:
         """The lines that compute what is got."""
-        element = f".reshape(-1)[{self._row['element']}].item()"
+        # Where the shape or dtype is wrong no number is looked at.
+        element = "" if self._row["verdict"] in FORMAL else f".reshape(-1)[{self._row['element']}].item()"
         everything = ", ".join([*self._names, *self._weights])
         if self._wrap == "compile":
             return [
@@ -92,6 +96,8 @@ class _Asked:
             place = self._out() if self._kind in ("forward", "jvp") else self._mapped()[self._name_index()]
             row = f"mx.take({self._derivative('f')}[{self._position()}], 0, {place})"
             return [*lines, f"got = {row}{element}"]
+        if self._kind == "forward":
+            return [*lines, f"got = f({', '.join(self._traced)}){element}"]
         return [*lines, f"got = {self._derivative('f')}[{self._position()}]{element}"]
 
     def _name_index(self) -> int:
@@ -106,7 +112,7 @@ class _Asked:
 
     def _function(self) -> str:
         """The function of the traced arguments, its own transform included."""
-        head = f"lambda {', '.join(self._traced)}:" if self._traced else "lambda:"
+        head = f"lambda {', '.join(self._traced)}:"
         if self._wrap in ("", "compile") or self._outside:
             return f"{head} {self._text}"
         whole = f"lambda {', '.join(self._names)}: {self._text}"
@@ -223,6 +229,17 @@ def _weight_names(weights: Sequence[Input], taken: set[str]) -> list[str]:
         if name not in taken:
             names.append(name)
     return names
+
+
+def _told(row: Mapping[str, Any]) -> list[str]:
+    """The lines that print what was got and what is right."""
+    if row["verdict"] in FORMAL:
+        # The message ends: "got (3,), () is due".
+        due = row["message"].removesuffix(" is due").rpartition(", " if row["verdict"] == "dtype" else "), ")[2]
+        shown = "got.shape" if row["verdict"] == "shape" else 'str(got.dtype).rpartition(".")[2]'
+        return [f'print("got  ", {shown})', f'print("right", "{due}")']
+    shown = "got.hex()" if record.got_format(row).parts == 1 else "got.real.hex(), got.imag.hex()"
+    return [f'print("got  ", {shown})', f'print("right", "{_right(row)}")', *_bounds(row)]
 
 
 def _right(row: Mapping[str, Any]) -> str:
