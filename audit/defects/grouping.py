@@ -25,7 +25,7 @@ Found = dict[tuple[str, Class, str], Defect]
 
 
 def group(evidence: Evidence, subjects: Subjects, classify: Callable[[Bucket], Class]) -> list[Defect]:
-    """Distinct defects, missing rules included, by operation, then class, then argument.
+    """Distinct defects, missing rules included, by operation and id.
 
     Args:
         evidence: what a run says.
@@ -47,7 +47,7 @@ def group(evidence: Evidence, subjects: Subjects, classify: Callable[[Bucket], C
     for bucket, kind, subject in others:
         _put_composition(found, bucket, kind, subject)
     _name_missing(found, evidence, subjects)
-    return sorted(found.values(), key=lambda defect: (defect.operation, defect.kind, defect.argument))
+    return sorted(found.values(), key=lambda defect: (defect.operation, defect.name))
 
 
 def _turn(cell: Cell) -> tuple[int, bool]:
