@@ -131,7 +131,8 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance, size: Fl
     wrong_sign = np.where(due > 0, got < 0, got > 0)
     far = error >= np.abs(due) / 2
     names = [
-        (right.where == Rounded.UNDEFINED, Verdict.UNDEFINED),
+        # A set of right values is judged by its nearest point (see `audit.hull`); where there is none it is left open.
+        ((right.where == Rounded.UNDEFINED) | (right.where == Rounded.SET), Verdict.UNDEFINED),
         (right.where == Rounded.INCONCLUSIVE, Verdict.INCONCLUSIVE),
         (within & (over | under), Verdict.OUTSIDE),
         (within, Verdict.MATCH),

@@ -33,7 +33,7 @@ def fresh() -> object:
     """Forget programs that were recorded or compiled under other rules, before and after."""
 
     def forget() -> None:
-        derivative._results.cache_clear()
+        derivative._task.cache_clear()
         evaluate._generated.cache_clear()
         evaluate.operator.cache_clear()
 

@@ -130,7 +130,7 @@ def test_a_wrong_rule_for_the_second_derivative_is_caught(
     def slope(s: Step) -> int:
         return s("multiply", s.cotangent, s("multiply", s.number(Fraction(101, 100)), s("sin", s.operands[0])))
 
-    for cached in (derivative._results, evaluate._generated, evaluate.operator):
+    for cached in (derivative._task, evaluate._generated, evaluate.operator):
         cached.cache_clear()
     # The first derivative of a sine is right, those of the cosine in it are not.
     monkeypatch.setitem(OPERATIONS, "cos", replace(entry, pulls=(slope,)))
@@ -138,7 +138,7 @@ def test_a_wrong_rule_for_the_second_derivative_is_caught(
     references = References(opinions=opinions)
     x = dyadic(16, 1, 4)
     (answer,) = references.enclose(batch(f, kind, (0,), [x], [dyadic(17, 1, 4), dyadic(18, 1, 4)]))
-    derivative._results.cache_clear()
+    derivative._task.cache_clear()
     assert references.disagreements
     assert (answer.real.state == State.INCONCLUSIVE).all()
 

@@ -22,6 +22,9 @@ _CHOOSING = frozenset({"select", "gate", "maximum", "minimum"})
 # What these hand on is zero where the cotangent is.
 _PLAIN = frozenset({"add", "subtract", "negative", "sum", "select", "gate"})
 
+# Comparisons, as they are where a derivative is asked for.
+_DECIDED = {"less": "decided_less", "less_equal": "decided_less", "equal": "decided_equal"}
+
 
 def pull_back(
     builder: Builder, outputs: Sequence[int], cotangents: Sequence[int], wanted: Sequence[int], *, careful: bool = False
@@ -131,7 +134,10 @@ class _Sweep:
         if builder.value(weight) == 0:
             return
         parameter = node.parameter if isinstance(node.parameter, int) else 0
-        step = Step(builder, node.operands, index, weight, parameter, position)
+        operands = node.operands
+        if node.operation == "select":
+            operands = (self._decided(operands[0]), *operands[1:])
+        step = Step(builder, operands, index, weight, parameter, position)
         life = self._life(step, node, source) if self._gated else None
         living = life is None or bool(builder.value(life))
         factor = OPERATIONS[node.operation].factor
@@ -162,6 +168,15 @@ class _Sweep:
                 value = self._builder.value(partner)
                 return life if value else self._builder.apply("gate", partner, life)
         return life
+
+    def _decided(self, condition: int) -> int:
+        """A condition that has no value where it is about to change."""
+        node = self._builder.nodes[condition]
+        if condition not in self._depends or not OPERATIONS[node.operation].logical:
+            return condition
+        if node.operation in _DECIDED:
+            return self._builder.apply(_DECIDED[node.operation], *node.operands)
+        return self._builder.apply(node.operation, *map(self._decided, node.operands))
 
 
 def _branches(builder: Builder, needed: Sequence[int]) -> bool:

@@ -11,17 +11,20 @@ with respect to the pair of reals, its compositions need no conjugates either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
 
 from audit.case import Batch
 from audit.errors import AuditError
 from audit.reference.adjoint import pull_back, push_forward
 from audit.reference.mapped import mapped_axes
-from audit.reference.program import Program
+from audit.reference.program import Builder, Program
 from audit.reference.trace import Shape, Trace, trace
+
+# Columns of larger programs are not compared with those of other modes.
+LARGEST_SHARED = 3000
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,8 @@ class Column:
         argument: ``"output"``, an argument's name, or ``"a,b"`` for a Hessian entry.
         shape: shape of one point's elements.
         parts: 2 if each element is a real and an imaginary part in turn, otherwise 1.
-        program: computes the elements, flat, and after them the function's own results: a derivative exists only
-            where the function does.
-        count: how many of the program's results are elements (times parts).
+        task: the programs of all columns of the batch.
+        lanes: which of the task's results are its elements.
         meaning: what they are.
         cancels: whether the size of the terms matters even where an element is not zero: it is a sum, or the batch
             allows for cancellation.
@@ -69,23 +71,66 @@ class Column:
     argument: str
     shape: Shape
     parts: int
-    program: Program
-    count: int
+    task: Task
+    lanes: range
     meaning: Meaning
     cancels: bool
 
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of all numbers that the elements are asked for at, whether they depend on them or not."""
-        meaning = self.meaning
-        groups = (self.program.inputs, meaning.function.inputs, meaning.weights, *meaning.partials, *meaning.tangents)
-        names = [name for group in groups for name in group]
-        return tuple(dict.fromkeys(names)) or ("p0.0",)
+    @property
+    def count(self) -> int:
+        """How many results there are: elements times parts."""
+        return len(self.lanes)
 
     @cached_property
-    def values(self) -> Program:
-        """The elements alone."""
-        return Program(self.program.nodes, self.program.outputs[: self.count])
+    def program(self) -> Program:
+        """Computes the elements, flat, and after them what must exist for them to do so."""
+        return self.task.program.restricted([*self.lanes, *self.task.required])
+
+    @cached_property
+    def text(self) -> str:
+        """Equal texts have equal values. A large column is named by its whole task, which is quicker."""
+        if len(self.task.program.nodes) > LARGEST_SHARED:
+            return f"{self.task.program.digest} {self.lanes}"
+        return self.program.text
+
+    @cached_property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of all arrays that the elements are asked for at, whether they depend on them or not."""
+        meaning = self.meaning
+        groups = (self.program.inputs, meaning.function.inputs, meaning.weights, *meaning.partials, *meaning.tangents)
+        return tuple(dict.fromkeys(name.partition(".")[0] for group in groups for name in group)) or ("p0",)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Programs that compute all columns of a batch.
+
+    Args:
+        program: the elements of every column, then what must exist: the function's own results, since a derivative
+            exists only where the function does, and derivatives of lower order.
+        lanes: of each column, which results are its elements.
+        meanings: of each column.
+        cancels: of each column, whether its elements are sums.
+        moving: names of the inputs that are differentiated.
+        again: records the same with every contribution gated, for points where slopes are infinite or undecided.
+    """
+
+    program: Program
+    lanes: tuple[range, ...]
+    meanings: tuple[Meaning, ...]
+    cancels: tuple[bool, ...]
+    moving: frozenset[str]
+    again: Callable[[], Task]
+
+    @cached_property
+    def careful(self) -> Program:
+        """The same results, none of which a zero weight or a branch not taken can spoil."""
+        return self.again().program
+
+    @property
+    def required(self) -> range:
+        """Which results are what must exist."""
+        return range(self.lanes[-1].stop, len(self.program.outputs))
 
 
 def columns(batch: Batch) -> list[Column]:
@@ -111,7 +156,7 @@ def columns(batch: Batch) -> list[Column]:
                 f"Batch {batch.group!r}, mode {batch.mode.kind} of {function.name!r}: a weight has shape "
                 f"{weight.shape[1:]} at each point, it must have {shape}."
             )
-    found = _results(recorded, batch.mode.kind, batch.mode.traced, function.elementwise)
+    task = _task(recorded, batch.mode.kind, batch.mode.traced, function.elementwise)
     names = [function.arguments[i] for i in batch.mode.traced]
     if batch.mode.kind in ("forward", "jvp"):
         labels = ["output"]
@@ -126,9 +171,10 @@ def columns(batch: Batch) -> list[Column]:
         places = [shapes[i] for i in batch.mode.traced]
         counts = [parts[i] for i in batch.mode.traced]
     wanted = batch.tolerance.terms > 0
+    found = zip(labels, places, counts, task.lanes, task.meanings, task.cancels, strict=True)
     return [
-        Column(label, shape, count, *rest[:-1], cancels=rest[-1] or wanted)
-        for index, (label, shape, count, rest) in enumerate(zip(labels, places, counts, found, strict=True))
+        Column(label, shape, count, task, lanes, meaning, cancels or wanted)
+        for index, (label, shape, count, lanes, meaning, cancels) in enumerate(found)
         if batch.compared is None or index in batch.compared
     ]
 
@@ -138,80 +184,101 @@ def weight_names(index: int, count: int, parts: int) -> list[str]:
     return [f"w{index}.{element}{'i' * part}" for element in range(count // parts) for part in range(parts)]
 
 
-_Results = tuple[Program, int, Meaning, bool]
-
-
 @lru_cache(maxsize=1024)
-def _results(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: bool) -> list[_Results]:
-    """Program, count, meaning and `cancels` of each column."""
+def _task(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: bool, careful: bool = False) -> Task:
     # A builder of its own: the text of a column must not depend on what else was asked of the function before.
     builder = recorded.builder.copy()
+    names = [[str(builder.nodes[node].parameter) for node in argument] for argument in recorded.arguments]
+    function = builder.extract(recorded.outputs)
+    found, required = _recorded(builder, recorded, names, function, kind, traced, elementwise, careful)
+    ends = list(accumulate((len(nodes) for nodes, _, _ in found), initial=0))
+    return Task(
+        builder.extract([*(node for nodes, _, _ in found for node in nodes), *recorded.outputs, *required]),
+        tuple(range(start, end) for start, end in pairwise(ends)),
+        tuple(meaning for _, meaning, _ in found),
+        tuple(cancels for _, _, cancels in found),
+        frozenset(name for i in traced for name in names[i]) if kind != "forward" else frozenset(),
+        lambda: _task(recorded, kind, traced, elementwise, True),
+    )
+
+
+_Recorded = list[tuple[list[int], Meaning, bool]]
+
+
+def _recorded(
+    builder: Builder,
+    recorded: Trace,
+    names: list[list[str]],
+    function: Program,
+    kind: str,
+    traced: tuple[int, ...],
+    elementwise: bool,
+    careful: bool,
+) -> tuple[_Recorded, list[int]]:
+    """Nodes, meaning and `cancels` of each column, and nodes of lower derivatives, which must exist too."""
     results, arguments = recorded.outputs, recorded.arguments
-    function = builder.extract(results)
-    names = [[str(builder.nodes[node].parameter) for node in argument] for argument in arguments]
-
     summed = not elementwise or recorded.complex
-
-    def column(nodes: Sequence[int], meaning: Meaning, *, cancels: bool = summed) -> _Results:
-        return builder.extract([*nodes, *results]), len(nodes), meaning, cancels
-
+    back = partial(pull_back, builder, careful=careful)
     if kind == "forward":
-        return [column(results, Meaning("value", function))]
+        return [(list(results), Meaning("value", function), summed)], []
     first = 0 if kind == "jvp" else 1
     tangents = [weight_names(first + place, len(arguments[i]), recorded.parts[i]) for place, i in enumerate(traced)]
     pairs = tuple(pair for t, i in zip(tangents, traced, strict=True) for pair in zip(names[i], t, strict=True))
     inputs = [node for i in traced for node in arguments[i]]
+    ends = list(accumulate((len(arguments[i]) for i in traced), initial=0))
     if kind == "jvp":
         nodes = [[builder.input(name) for name in tangent] for tangent in tangents]
         meaning = Meaning("tangent", function, tangents=pairs)
         if summed:
-            return [column(push_forward(builder, results, inputs, [node for ns in nodes for node in ns]), meaning)]
-        terms = [pull_back(builder, results, t, arguments[i])[0] for t, i in zip(nodes, traced, strict=True)]
-        total = terms[0]
-        for term in terms[1:]:
-            total = builder.apply("add", total, term)
-        return [column([total], meaning, cancels=len(terms) > 1)]
+            directions = [node for ns in nodes for node in ns]
+            return [(push_forward(builder, results, inputs, directions, careful=careful), meaning, True)], []
+        terms = [back(results, t, arguments[i])[0] for t, i in zip(nodes, traced, strict=True)]
+        return [([builder.apply("sum", *terms)], meaning, len(terms) > 1)], []
     weights = tuple(weight_names(0, len(results), recorded.result_parts))
     cotangents = [builder.input(name) for name in weights]
     if kind in ("vjp", "grad1"):
-        return [
-            column(
-                pull_back(builder, results, cotangents, arguments[i]),
-                Meaning("partial", function, weights, tuple((name,) for name in names[i])),
-            )
-            for i in traced
-        ]
+        # Elementwise, the column of one argument must not depend on which others are traced.
+        slopes = [back(results, cotangents, arguments[i]) for i in traced] if elementwise else None
+        if slopes is None:
+            whole = back(results, cotangents, inputs)
+            slopes = [whole[start:end] for start, end in pairwise(ends)]
+        meanings = [Meaning("partial", function, weights, tuple((name,) for name in names[i])) for i in traced]
+        return [(nodes, meaning, summed) for nodes, meaning in zip(slopes, meanings, strict=True)], []
     if kind.startswith("second") or kind == "third":
         directions = [builder.input(name) for tangent in tangents for name in tangent]
-        found, lower = cotangents, []
-        slopes = pull_back(builder, results, cotangents, inputs)
+        lower: list[int] = []
+        whole = back(results, cotangents, inputs)
         for _ in range(1 if kind.startswith("second") else 2):
-            lower.extend(slopes)
-            slopes = pull_back(builder, slopes, directions, inputs)
-        ends = list(accumulate((len(arguments[i]) for i in traced), initial=0))
+            lower.extend(whole)
+            whole = back(whole, directions, inputs)
         order = 3 if kind == "third" else 2
         return [
-            column(
-                slopes[start:end],
+            (
+                whole[start:end],
                 Meaning("directional", function, weights, tuple((name,) for name in names[i]), pairs, order),
-                cancels=summed or len(traced) > 1,
+                summed or len(traced) > 1,
             )
-            for i, start, end in zip(traced, ends[:-1], ends[1:], strict=True)
-        ]
+            for i, (start, end) in zip(traced, pairwise(ends), strict=True)
+        ], lower
     if summed:
         raise AuditError(f"Mode {kind}: the reference gives every entry of real elementwise functions only.")
     chains = [(i, j) for i in traced for j in traced]
     if kind.startswith("grad"):
         chains = [traced * int(kind.removeprefix("grad"))]
-    found = []
+    found: _Recorded = []
+    required: list[int] = []
+    one = builder.constant(1)
     for chain in chains:
         # The order of differentiation does not matter, and one order for both makes (a, b) and (b, a) one column.
         chain = tuple(sorted(chain))
         # The weight is a factor: left out until the end, it is not carried through every sweep.
         (node,) = results
-        for i in chain:
-            (node,) = pull_back(builder, [node], [builder.constant(1)], arguments[i])
-        node = builder.apply("multiply", node, cotangents[0])
+        seeds = [cotangents[0] if careful else one, *[one] * (len(chain) - 1)]
+        for place, (i, seed) in enumerate(zip(chain, seeds, strict=True)):
+            if place:
+                required.append(node)
+            (node,) = back([node], [seed], arguments[i])
+        node = node if careful else builder.apply("multiply", node, cotangents[0])
         partials = (tuple(names[i][0] for i in chain),)
-        found.append(column([node], Meaning("partial", function, weights, partials, order=len(chain))))
-    return found
+        found.append(([node], Meaning("partial", function, weights, partials, order=len(chain)), False))
+    return found, required

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ class State(IntEnum):
     KNOWN = 0
     UNDEFINED = 1
     INCONCLUSIVE = 2
+    # Any point of a convex hull is right.
+    SET = 3
 
 
 class Rounded(IntEnum):
@@ -35,6 +38,7 @@ class Rounded(IntEnum):
     UNDERFLOWS = 3
     UNDEFINED = 4
     INCONCLUSIVE = 5
+    SET = 6
 
 
 @dataclass(frozen=True)
@@ -61,20 +65,24 @@ class Enclosures:
     def __len__(self) -> int:
         return len(self.head)
 
-    def take(self, index: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Enclosures:
+    def take(self, index: Any) -> Enclosures:
         """The enclosures at an index."""
         return Enclosures(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
     @staticmethod
-    def join(parts: list[Enclosures]) -> Enclosures:
+    def join(parts: list[Enclosures], axis: int = 0) -> Enclosures:
         """Enclosures one after another."""
-        return Enclosures(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Enclosures)})
+        if len(parts) == 1:
+            return parts[0]
+        return Enclosures(
+            **{f.name: np.concatenate([getattr(p, f.name) for p in parts], axis) for f in fields(Enclosures)}
+        )
 
     @staticmethod
     def none() -> Enclosures:
         """No enclosures at all: the right values of an array without elements."""
-        kinds = {"exponent": np.int64, "state": np.uint8, "terms_exponent": np.int64}
-        return Enclosures(**{f.name: np.empty(0, kinds.get(f.name, np.float64)) for f in fields(Enclosures)})
+        numbers, exponents = np.empty(0), np.empty(0, np.int64)
+        return Enclosures(numbers, numbers, numbers, exponents, np.empty(0, np.uint8), numbers, exponents)
 
     def to_format(self, fmt: Format) -> Right:
         """Round to a format: the nearest number, what is left over, and the radius, in ulps of the format."""
@@ -106,8 +114,11 @@ class Enclosures:
         undecided = exact_zero & (radius > 0.5)
         underflows = (units == 0) & ~zero
         where = np.select(
-            [self.state == State.UNDEFINED, ~known | undecided, zero, underflows, overflows],
-            [Rounded.UNDEFINED, Rounded.INCONCLUSIVE, Rounded.ZERO, Rounded.UNDERFLOWS, Rounded.OVERFLOWS],
+            [self.state == State.UNDEFINED, self.state == State.SET, ~known | undecided, zero, underflows, overflows],
+            [
+                Rounded.UNDEFINED, Rounded.SET, Rounded.INCONCLUSIVE, Rounded.ZERO, Rounded.UNDERFLOWS,
+                Rounded.OVERFLOWS,
+            ],
             Rounded.INSIDE,
         ).astype(np.uint8)
         value = np.where(overflows, np.copysign(np.inf, value), value)

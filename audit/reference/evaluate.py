@@ -16,8 +16,9 @@ from typing import Any
 from audit.reference.operations import OPERATIONS
 from audit.reference.program import CONSTANT, INPUT, Program
 
-# Compiling a longer program takes longer than it saves on the few points such programs are asked for.
+# Compiling a longer program, or one for fewer points, takes longer than it saves.
 LARGEST_GENERATED = 600
+FEWEST_GENERATED = 100
 # Sums of so many terms are written out.
 WRITTEN_OUT = 16
 
@@ -86,7 +87,7 @@ def evaluate(
     if not program.outputs:
         return []
     points = len(inputs[0]) if inputs else 1
-    if len(program.nodes) > LARGEST_GENERATED:
+    if points < FEWEST_GENERATED or len(program.nodes) > LARGEST_GENERATED:
         return _interpret(program, dialect, inputs, active, points)
     run = _generated(program, dialect, active)
     constants = [dialect.constant(n.parameter) for n in program.nodes if isinstance(n.parameter, Fraction)]
@@ -156,26 +157,15 @@ def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Ca
 def _interpret(
     program: Program, dialect: Dialect, inputs: Sequence[Column], active: frozenset[str], points: int
 ) -> list[list[Any]]:
-    flags = series_nodes(program, active)
-    steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
-    start: list[Any] = [None] * len(program.nodes)
-    places = []
-    for index, (operation, operands, parameter) in enumerate(program.nodes):
-        if operation == INPUT:
-            places.append(index)
-        elif operation == CONSTANT:
-            assert isinstance(parameter, Fraction)
-            start[index] = dialect.constant(parameter)
-        else:
-            expression = dialect.expression(operation, active=flags[index])
-            steps.append((index, operator(dialect, expression, len(operands), parameter), operands))
+    plan = _plan(program, dialect, active)
+    start = _start(dialect, plan)
     results: list[list[Any]] = [[] for _ in program.outputs]
     for point in range(points):
         values = start.copy()
-        for place, column in zip(places, inputs, strict=True):
+        for place, column in zip(plan.places, inputs, strict=True):
             values[place] = column[point]
         try:
-            for index, function, operands in steps:
+            for index, function, operands in plan.steps:
                 values[index] = function(*[values[operand] for operand in operands])
             found = [values[output] for output in program.outputs]
         except dialect.failures:
@@ -183,6 +173,75 @@ def _interpret(
         for result, value in zip(results, found, strict=True):
             result.append(value)
     return results
+
+
+def everything(program: Program, dialect: Dialect, given: Sequence[Any]) -> list[Any] | None:
+    """The values of all nodes at one point; None where one of its operations fails."""
+    plan = _plan(program, dialect, frozenset())
+    values = _start(dialect, plan)
+    for place, number in zip(plan.places, given, strict=True):
+        values[place] = number
+    try:
+        for index, function, operands in plan.steps:
+            values[index] = function(*[values[operand] for operand in operands])
+    except dialect.failures:
+        return None
+    return values
+
+
+def _start(dialect: Dialect, plan: _Steps) -> list[Any]:
+    start: list[Any] = [None] * plan.size
+    for index, value in plan.constants:
+        start[index] = dialect.constant(value)
+    return start
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """A program made ready for one dialect: where inputs go, the constants, and function and operands of a node.
+
+    `size` is the number of values: one a node, and one more for each plain number that is made a power series.
+    """
+
+    places: list[int]
+    constants: list[tuple[int, Fraction]]
+    steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]]
+    size: int
+
+
+def _plan(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps:
+    # Kept with this very program, since equal ones are told by their whole text.
+    kept: dict[tuple[str, frozenset[str]], _Steps] = program.__dict__.setdefault("_plans", {})
+    name = (dialect.name, active)
+    if name not in kept:
+        kept[name] = _steps(program, dialect, active)
+    return kept[name]
+
+
+def _steps(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps:
+    flags = series_nodes(program, active)
+    places: list[int] = []
+    constants: list[tuple[int, Fraction]] = []
+    steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
+    functions: dict[Any, Callable[..., Any]] = {}
+    lifted: dict[int, int] = {}
+    for index, (operation, operands, parameter) in enumerate(program.nodes):
+        if operation == INPUT:
+            places.append(index)
+        elif operation == CONSTANT:
+            assert isinstance(parameter, Fraction)
+            constants.append((index, parameter))
+        else:
+            name = (operation, flags[index], len(operands), parameter)
+            if name not in functions:
+                expression = dialect.expression(operation, active=flags[index])
+                functions[name] = operator(dialect, expression, len(operands), parameter)
+            for operand in _to_lift(program, flags, index) - lifted.keys():
+                lifted[operand] = len(program.nodes) + len(lifted)
+                steps.append((lifted[operand], lambda x: dialect.scope["lift"]([x]), (operand,)))
+            series = (lifted.get(operand, operand) for operand in operands) if flags[index] else operands
+            steps.append((index, functions[name], tuple(series)))
+    return _Steps(places, constants, steps, len(program.nodes) + len(lifted))
 
 
 def _written(expression: str, operands: list[str], parameter: Any) -> str:

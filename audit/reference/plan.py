@@ -4,30 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-import numpy as np
-
-from audit.reference.derivative import Column
-from audit.reference.program import Builder, Program
+from audit.reference.derivative import Column, Task
+from audit.reference.program import Program
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Columns of one batch that are computed together, and the one program that computes them."""
+    """Columns of one batch that are computed together, and the one program that computes them.
+
+    Args:
+        columns: some columns of one task, at least one.
+    """
 
     columns: tuple[Column, ...]
 
-    @cached_property
-    def program(self) -> Program:
-        """Every element of every column, then the function's own results."""
-        builder = Builder()
-        included = [builder.include(column.program) for column in self.columns]
-        counts = [column.count for column in self.columns]
-        elements = [node for nodes, count in zip(included, counts, strict=True) for node in nodes[:count]]
-        return builder.extract([*elements, *included[0][counts[0] :]])
+    @property
+    def task(self) -> Task:
+        """What the columns are part of."""
+        return self.columns[0].task
 
     @cached_property
+    def program(self) -> Program:
+        """Every element of every column, then what must exist."""
+        return self.task.program.restricted(self._outputs)
+
+    @cached_property
+    def careful(self) -> Program:
+        """The same results, gated."""
+        return self.task.careful.restricted(self._outputs)
+
+    @cached_property
+    def values(self) -> Program:
+        """Every element of every column alone."""
+        return Program(self.program.nodes, self.program.outputs[: self.lanes])
+
+    @property
     def lanes(self) -> int:
         """Number of elements of all columns."""
         return sum(column.count for column in self.columns)
@@ -35,5 +48,9 @@ class Plan:
     @cached_property
     def ranges(self) -> list[range]:
         """The lanes of each column."""
-        ends = np.cumsum([0, *(column.count for column in self.columns)]).tolist()
+        ends = accumulate((column.count for column in self.columns), initial=0)
         return [range(start, end) for start, end in pairwise(ends)]
+
+    @property
+    def _outputs(self) -> list[int]:
+        return [*(lane for column in self.columns for lane in column.lanes), *self.task.required]

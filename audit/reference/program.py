@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from hashlib import blake2b
 from typing import NamedTuple
 
 from audit.reference.operations import OPERATIONS
@@ -57,6 +58,11 @@ class Program:
         return "\n".join(lines)
 
     @cached_property
+    def work(self) -> int:
+        """How many numbers go into all operations together."""
+        return sum(len(node.operands) for node in self.nodes)
+
+    @cached_property
     def rational(self) -> bool:
         """Whether every value is rational where the inputs are."""
         return all(
@@ -69,11 +75,22 @@ class Program:
         """Whether a value is selected by a condition."""
         return any(node.operation == "select" for node in self.nodes)
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the text."""
+        return blake2b(self.text.encode(), digest_size=16).hexdigest()
+
+    def restricted(self, outputs: Sequence[int]) -> Program:
+        """The program of some results alone, given by their positions."""
+        if list(outputs) == list(range(len(self.outputs))):
+            return self
+        return _extracted(self.nodes, [self.outputs[position] for position in outputs])
+
     def __hash__(self) -> int:
         return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Program) and self.text == other.text
+        return self is other or (isinstance(other, Program) and self.text == other.text)
 
 
 class Builder:
@@ -167,20 +184,14 @@ class Builder:
 
     def extract(self, outputs: Iterable[int]) -> Program:
         """The program that computes these nodes, without nodes that they do not need."""
-        wanted = tuple(outputs)
-        needed = ancestors(self.nodes, wanted)
-        place = {index: position for position, index in enumerate(needed)}
-        nodes = tuple(
-            node._replace(operands=tuple(place[operand] for operand in node.operands))
-            for node in (self.nodes[index] for index in needed)
-        )
-        return Program(nodes, tuple(place[output] for output in wanted))
+        return _extracted(self.nodes, list(outputs))
 
     def include(self, program: Program) -> tuple[int, ...]:
         """Record another program's nodes here; the indices of its results."""
         place: list[int] = []
         for node in program.nodes:
-            place.append(self._record(node._replace(operands=tuple(place[operand] for operand in node.operands))))
+            operands = tuple([place[operand] for operand in node.operands])
+            place.append(self._record(Node(node.operation, operands, node.parameter)))
         return tuple(place[output] for output in program.outputs)
 
     def _record(self, node: Node) -> int:
@@ -191,13 +202,24 @@ class Builder:
         return index
 
 
+def _extracted(nodes: Sequence[Node], wanted: Sequence[int]) -> Program:
+    needed = ancestors(nodes, wanted)
+    place = dict(zip(needed, range(len(needed)), strict=True))
+    kept = []
+    for index in needed:
+        operation, operands, parameter = nodes[index]
+        kept.append(Node(operation, tuple([place[operand] for operand in operands]), parameter))
+    return Program(tuple(kept), tuple(place[output] for output in wanted))
+
+
 def ancestors(nodes: Sequence[Node], wanted: Iterable[int]) -> list[int]:
     """Indices of the nodes that the wanted ones depend on, themselves included, ascending."""
-    seen: set[int] = set()
-    waiting = list(wanted)
-    while waiting:
-        index = waiting.pop()
-        if index not in seen:
-            seen.add(index)
-            waiting.extend(nodes[index].operands)
-    return sorted(seen)
+    wanted = list(wanted)
+    needed = bytearray(max(wanted, default=-1) + 1)
+    for index in wanted:
+        needed[index] = 1
+    for index in range(len(needed) - 1, -1, -1):
+        if needed[index]:
+            for operand in nodes[index].operands:
+                needed[operand] = 1
+    return [index for index, flag in enumerate(needed) if flag]

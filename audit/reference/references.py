@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.case import Batch
 from audit.errors import AuditError
@@ -15,15 +18,40 @@ from audit.reference.certify import Block
 from audit.reference.clock import Clock
 from audit.reference.derivative import Column, columns
 from audit.reference.enclosure import Enclosures, State
+from audit.reference.fingerprint import fingerprint
+from audit.reference.hulls import corners
+from audit.reference.mapped import mapped_axes
 from audit.reference.mpmath_check import Opinion, sample
 from audit.reference.plan import Plan
-from audit.reference.store import Store, key
+from audit.reference.store import Corners, Outline, Store, key
 from audit.watch import during
 
 # Numbers held as balls at a time: points of a block times nodes of its program.
 BLOCK_NUMBERS = 2**17
 # A column of fewer points gets one opinion of mpmath.
 FEW = 64
+# mpmath has no opinion of functions of more operations than this: it takes seconds, and the same functions of fewer
+# elements are asked for too. Their Taylor coefficients are compared all the same.
+LARGEST_OPINION = 30_000
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The right set of elements that belong together, at one point: any convex combination of the vertices is right.
+
+    Args:
+        point: index of the point.
+        answers: int [n], of each element the index of its answer.
+        rows: int [n], of each element its place in the answer.
+        parts: int [n], 1 for an imaginary part, otherwise 0.
+        vertices: ``[vertices, n]``.
+    """
+
+    point: int
+    answers: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    vertices: Enclosures
 
 
 @dataclass(frozen=True)
@@ -36,12 +64,14 @@ class Answer:
         shape: shape of one point's elements, ``()`` for elementwise functions.
         real: ``[points * elements]``, point after point.
         imag: the same for the imaginary parts, None for real formats.
+        hulls: of all answers to the batch: what is right where the state is SET.
     """
 
     argument: str
     shape: tuple[int, ...]
     real: Enclosures
     imag: Enclosures | None
+    hulls: tuple[Hull, ...] = ()
 
 
 class References:
@@ -62,6 +92,7 @@ class References:
         computed, reused: real values, one per point, argument and order (two for a complex one).
         seconds: processor time by kind of work.
         disagreements: one message each.
+        tangled: points whose ties have more resolutions than are looked at; their derivatives count as undefined.
     """
 
     def __init__(self, folder: Path | None = None, *, opinions: int = 4) -> None:
@@ -70,6 +101,7 @@ class References:
         self._clock = Clock()
         self.computed = 0
         self.reused = 0
+        self.tangled = 0
         self.disagreements: list[str] = []
 
     @property
@@ -95,51 +127,56 @@ class References:
                 it does not give, or an exact value of what is not a rational function.
         """
         self._clock.start()
-        asked = columns(batch)
-        inputs = _Inputs(batch)
-        names = [
-            key(f"{column.program.text}\nexact {exact} cancels {column.cancels}", inputs.items(column))
-            for column in asked
-        ]
+        asked = _Asked(batch, exact=exact)
+        outlines = self._store.get_outlines(asked.key) if asked.key else None
+        if outlines is None:
+            outlines = [_outline(column, exact=exact) for column in asked.columns]
+            if asked.key:
+                self._store.put_outlines(asked.key, outlines)
         self._clock.lap("trace")
-        found = {}
-        for name, column in zip(names, asked, strict=True):
-            kept = found[name] if name in found else self._store.get(name, column.count, batch.points)
+        names = [key(outline.text, asked.inputs.items(outline.arrays)) for outline in outlines]
+        found: dict[str, Enclosures] = {}
+        for name, outline in zip(names, outlines, strict=True):
+            kept = found[name] if name in found else self._store.get(name, outline.count, batch.points)
             if kept is not None:
                 found[name] = kept
-                self.reused += column.count * batch.points
-        missing = {name: column for name, column in zip(names, asked, strict=True) if name not in found}
+                self.reused += outline.count * batch.points
         self._clock.lap("store")
-        if missing:
-            found |= self._compute(batch, missing, inputs, exact=exact)
-        return [_answer(column, found[name]) for name, column in zip(names, asked, strict=True)]
+        if any(name not in found for name in names):
+            missing = {name: column for name, column in zip(names, asked.columns, strict=True) if name not in found}
+            found |= self._compute(asked, missing)
+        columns_ = [found[name] for name in names]
+        hulls = tuple(self._hulls(asked, outlines, names, columns_))
+        return [_answer(outline, column, hulls) for outline, column in zip(outlines, columns_, strict=True)]
 
-    def _compute(
-        self, batch: Batch, missing: dict[str, Column], inputs: _Inputs, *, exact: bool
-    ) -> dict[str, list[Enclosures]]:
-        plan = Plan(tuple(missing.values()))
-        if exact and not plan.program.rational:
+    def _compute(self, asked: _Asked, missing: dict[str, Column]) -> dict[str, Enclosures]:
+        batch, plan = asked.batch, Plan(tuple(missing.values()))
+        if asked.exact and not plan.program.rational:
             raise AuditError(
                 f"Batch {batch.group!r}: exact values are asked of {batch.function.text!r}, which is not a rational "
                 "function: ask without exact=True."
             )
-        parts: list[list[list[Enclosures]]] = []
+        parts: list[Enclosures] = []
+        special: list[NDArray[np.bool_]] = []
         objections: list[tuple[int, int, str]] = []
         for start, stop in _blocks(batch.points, len(plan.program.nodes)):
-            block = Block(plan, inputs.block(plan, start, stop), self._clock, exact=exact)
-            parts.append(block.enclose())
-            objections.extend((column, start + point, reason) for column, point, reason in block.objections)
-        joined = [
-            [Enclosures.join([part[index][lane] for part in parts]) for lane in range(column.count)]
-            for index, column in enumerate(plan.columns)
-        ]
+            found = Block(plan, asked.inputs.block(start, stop), self._clock, exact=asked.exact).enclose()
+            parts.append(found.enclosures)
+            special.append(found.special)
+            self.tangled += found.tangled
+            objections.extend((column, start + point, reason) for column, point, reason in found.objections)
+        whole = Enclosures.join(parts, axis=1)
+        joined = [whole.take(slice(lanes.start, lanes.stop)) for lanes in plan.ranges]
         self._clock.lap("convert")
+        usual = ~np.concatenate(special)
         for index, column in enumerate(plan.columns):
-            objections.extend((index, point, reason) for point, reason in self._ask(batch, column, joined[index]))
+            objections.extend(
+                (index, point, reason) for point, reason in self._ask(batch, column, joined[index], usual)
+            )
         self._clock.lap("mpmath")
         for index, point, reason in objections:
             where = f"{batch.group}, {batch.function.text}, {batch.mode.kind}, {plan.columns[index].argument}"
-            self.disagreements.append(f"{where}, {inputs.describe(point)}: {reason}")
+            self.disagreements.append(f"{where}, {asked.inputs.describe(point)}: {reason}")
         spoilt = {index for index, _, _ in objections}
         for index, (name, column) in enumerate(missing.items()):
             self.computed += column.count * batch.points
@@ -149,51 +186,127 @@ class References:
         self._clock.lap("store")
         return dict(zip(missing, joined, strict=True))
 
-    def _ask(self, batch: Batch, column: Column, lanes: list[Enclosures]) -> Iterator[tuple[int, str]]:
+    def _hulls(
+        self, asked: _Asked, outlines: Sequence[Outline], names: list[str], found: list[Enclosures]
+    ) -> Iterator[Hull]:
+        """The hulls of what is a set, of all columns together."""
+        sets = np.zeros(asked.batch.points, bool)
+        for column in found:
+            if (column.state == State.SET).any():
+                sets |= np.any(column.state == State.SET, axis=0)
+        if not sets.any():
+            return
+        name = key(" ".join(names))
+        kept = self._store.get_hulls(name)
+        if kept is None:
+            points = np.flatnonzero(sets)
+            kept = corners(Plan(tuple(asked.columns)), asked.inputs.block(0, asked.batch.points), points)
+            self._store.put_hulls(name, kept)
+        self._clock.lap("hulls")
+        yield from (_hull(corner, outlines) for corner in kept)
+
+    def _ask(
+        self, batch: Batch, column: Column, lanes: Enclosures, usual: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, str]]:
         """What mpmath objects to; the values are marked INCONCLUSIVE."""
-        known = np.flatnonzero(np.any([lane.state == State.KNOWN for lane in lanes], axis=0))
+        if column.meaning.function.work > LARGEST_OPINION:
+            return
+        known = np.flatnonzero(np.any(lanes.state == State.KNOWN, axis=0) & usual)
         for place in sample(len(known), min(self._opinions, 1 + len(known) // FEW)):
             point = int(known[place])
             opinion = Opinion(batch, column.meaning, point)
-            reason = opinion.disagreement([lane.take(slice(point, point + 1)) for lane in lanes])
+            reason = opinion.disagreement([lanes.take((slice(k, k + 1), point)) for k in range(column.count)])
             if reason:
-                for lane in lanes:
-                    if lane.state[point] == State.KNOWN:
-                        lane.state[point] = State.INCONCLUSIVE
+                state = lanes.state[:, point]
+                state[state == State.KNOWN] = State.INCONCLUSIVE
                 yield point, reason
 
 
-class _Inputs:
-    """The numbers of a batch by the names that programs use."""
+class _Asked:
+    """A batch with what is made of it only when it is needed.
 
-    def __init__(self, batch: Batch) -> None:
-        self._points = batch.points
-        self._arrays = {f"p{place}": primal for place, primal in enumerate(batch.primals)}
-        self._arrays |= {f"w{place}": weight for place, weight in enumerate(batch.weights)}
-        self._names = {f"p{place}": name for place, name in enumerate(batch.function.arguments)}
+    Attributes:
+        key: a hash of all that says what the columns are, except the numbers; None if that cannot be told.
+    """
+
+    def __init__(self, batch: Batch, *, exact: bool) -> None:
+        self.batch, self.exact = batch, exact
+        self.inputs = Inputs(batch)
+        self.key = _question(batch, exact=exact)
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns, whose programs are recorded now."""
+        return columns(self.batch)
+
+
+class Inputs:
+    """The numbers of a batch, or of some of its points, by the names that programs use.
+
+    Args:
+        batch: whose numbers.
+        start, stop: the points.
+    """
+
+    def __init__(self, batch: Batch, start: int = 0, stop: int | None = None) -> None:
+        self._batch = batch
+        self._arrays = {f"p{place}": primal[start:stop] for place, primal in enumerate(batch.primals)}
+        self._arrays |= {f"w{place}": weight[start:stop] for place, weight in enumerate(batch.weights)}
+        self.points = len(self._arrays["p0"])
 
     def __getitem__(self, name: str) -> Floats:
         array, element = name.removesuffix("i").split(".")
-        whole = self._arrays[array].reshape(self._points, -1)
+        whole = self._arrays[array].reshape(self.points, -1)
         # A result that depends on nothing, of an argument without elements, still has as many points as there are.
-        numbers = whole[:, int(element)] if whole.shape[1] else np.zeros(self._points)
+        numbers = whole[:, int(element)] if whole.shape[1] else np.zeros(self.points)
         return numbers.imag if name.endswith("i") else numbers.real
 
-    def items(self, column: Column) -> Iterator[tuple[str, Floats]]:
-        """Name and numbers of each input of a column."""
-        for name in column.inputs:
-            yield name, self[name]
+    def finite(self, arrays: Sequence[str]) -> NDArray[np.bool_]:
+        """At which points all numbers of some arrays are finite."""
+        found = np.ones(self.points, bool)
+        for name in arrays:
+            found &= np.isfinite(self._arrays[name].reshape(self.points, -1)).all(axis=1)
+        return found
 
-    def block(self, plan: Plan, start: int, stop: int) -> dict[str, Floats]:
-        """The inputs of a plan at some points."""
-        names = dict.fromkeys(name for column in plan.columns for name in column.inputs)
-        return {name: self[name][start:stop] for name in names}
+    def items(self, arrays: Sequence[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Name and numbers of some arrays."""
+        for name in arrays:
+            yield name, self._arrays[name]
+
+    def block(self, start: int, stop: int) -> Inputs:
+        """The same at some points."""
+        return Inputs(self._batch, start, stop)
 
     def describe(self, point: int) -> str:
         """A point in words."""
-        return ", ".join(
-            f"{self._names.get(name, name)} = {array[point].tolist()!r}" for name, array in self._arrays.items()
-        )
+        names = {f"p{place}": name for place, name in enumerate(self._batch.function.arguments)}
+        return ", ".join(f"{names.get(name, name)} = {array[point].tolist()!r}" for name, array in self._arrays.items())
+
+
+def _question(batch: Batch, *, exact: bool) -> str | None:
+    function, mode = batch.function, batch.mode
+    told = fingerprint(function.body)
+    if told is None:
+        return None
+    parts = [fmt.parts for fmt in (*batch.argument_formats, batch.result_format)]
+    shapes = [array.shape[1:] for array in (*batch.primals, *batch.weights)]
+    kind = "second" if mode.kind.startswith("second") else mode.kind
+    return key(
+        f"{told} {function.arguments} {function.elementwise} {parts} {shapes} {kind} {mode.traced} {batch.compared} "
+        f"{mapped_axes(batch)} {batch.tolerance.terms > 0} {exact}"
+    )
+
+
+def _outline(column: Column, *, exact: bool) -> Outline:
+    text = key(f"{column.text}\nexact {exact} cancels {column.cancels}")
+    return Outline(column.argument, column.shape, column.parts, column.count, text, column.arrays)
+
+
+def _hull(corner: Corners, outlines: Sequence[Outline]) -> Hull:
+    parts = np.array([outlines[column].parts for column in corner.columns])
+    elements = np.array([outlines[column].count // outlines[column].parts for column in corner.columns])
+    rows = corner.point * elements + corner.lanes // parts
+    return Hull(corner.point, corner.columns, rows, corner.lanes % parts, corner.vertices)
 
 
 def _blocks(points: int, nodes: int) -> Iterator[tuple[int, int]]:
@@ -202,16 +315,14 @@ def _blocks(points: int, nodes: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, points)
 
 
-def _answer(column: Column, lanes: list[Enclosures]) -> Answer:
-    real = _interleave(lanes[:: column.parts])
-    return Answer(column.argument, column.shape, real, _interleave(lanes[1::2]) if column.parts == 2 else None)
+def _answer(outline: Outline, lanes: Enclosures, hulls: tuple[Hull, ...]) -> Answer:
+    real = _flat(lanes.take(slice(0, None, outline.parts)))
+    imag = _flat(lanes.take(slice(1, None, 2))) if outline.parts == 2 else None
+    return Answer(outline.argument, outline.shape, real, imag, hulls)
 
 
-def _interleave(lanes: list[Enclosures]) -> Enclosures:
-    if not lanes:
-        return Enclosures.none()
-    if len(lanes) == 1:
-        return lanes[0]
+def _flat(lanes: Enclosures) -> Enclosures:
+    """Point after point."""
     return Enclosures(
-        **{f.name: np.stack([getattr(lane, f.name) for lane in lanes], axis=1).reshape(-1) for f in fields(Enclosures)}
+        **{f.name: np.ascontiguousarray(getattr(lanes, f.name).T).reshape(-1) for f in fields(Enclosures)}
     )

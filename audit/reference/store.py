@@ -1,26 +1,33 @@
-"""Columns of enclosures, kept under the hash of all that determines them: program, inputs, the reference's own code."""
+"""Right values, kept under the hash of all that determines them: program, inputs, the reference's own code.
+
+Three kinds of file: the columns of enclosures; the hulls of results that are sets; and outlines, which say what the
+columns of a question are, so that a column can be found without recording its program.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
-from audit.formats import Floats
 from audit.reference.enclosure import Enclosures
 
 # Beyond this the columns used least recently are forgotten in memory; those on disk stay.
 MEMORY_BYTES = 128 * 2**20
 
+_FIELDS = tuple(field.name for field in fields(Enclosures))
 _RECORD = np.dtype(
     [
         ("head", "<f8"),
@@ -30,6 +37,16 @@ _RECORD = np.dtype(
         ("state", "u1"),
         ("terms", "<f8"),
         ("terms_exponent", "<i8"),
+    ]
+)
+_CORNER = np.dtype(
+    [
+        ("hull", "<i8"),
+        ("vertex", "<i8"),
+        ("point", "<i8"),
+        ("column", "<i8"),
+        ("lane", "<i8"),
+        *((name, _RECORD[name]) for name in _RECORD.names or ()),
     ]
 )
 _DIGEST_BYTES = 16
@@ -44,8 +61,8 @@ def code_version() -> str:
     return digest.hexdigest()
 
 
-def key(text: str, inputs: Iterable[tuple[str, Floats]]) -> str:
-    """The hash under which a column is kept.
+def key(text: str, inputs: Iterable[tuple[str, NDArray[Any]]] = ()) -> str:
+    """The hash under which something is kept.
 
     Args:
         text: everything that says what is computed.
@@ -53,9 +70,44 @@ def key(text: str, inputs: Iterable[tuple[str, Floats]]) -> str:
     """
     digest = hashlib.blake2b(f"{code_version()}\n{text}\n".encode(), digest_size=_DIGEST_BYTES)
     for name, numbers in inputs:
-        digest.update(f"{name} {numbers.size}\n".encode())
-        digest.update(np.ascontiguousarray(numbers).data)
+        digest.update(f"{name} {numbers.shape} {numbers.dtype.str}\n".encode())
+        digest.update(np.ascontiguousarray(numbers).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Corners:
+    """The hull of results that belong together, at one point.
+
+    Args:
+        point: index of the point.
+        columns, lanes: of each result, the index of its column and its lane there.
+        vertices: ``[vertices, results]``.
+    """
+
+    point: int
+    columns: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+    vertices: Enclosures
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is asked about one column, without the program that computes it.
+
+    Args:
+        argument, shape, parts: as in `Column`.
+        count: how many lanes it has.
+        text: a hash of all that says what is computed.
+        arrays: names of the arrays of numbers that it depends on.
+    """
+
+    argument: str
+    shape: tuple[int, ...]
+    parts: int
+    count: int
+    text: str
+    arrays: tuple[str, ...]
 
 
 class Store:
@@ -71,61 +123,141 @@ class Store:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self.unwritable = ""
-        self._memory: OrderedDict[str, list[Enclosures]] = OrderedDict()
+        self._memory: OrderedDict[str, Enclosures] = OrderedDict()
         self._bytes = 0
+        self._hulls: dict[str, list[Corners]] = {}
+        self._outlines: dict[str, list[Outline]] = {}
 
-    def get(self, name: str, parts: int, count: int) -> list[Enclosures] | None:
-        """The enclosures kept under a key, None if there are none.
-
-        Args:
-            name: the key.
-            parts: how many enclosures there must be.
-            count: their common length.
-        """
-        if not parts:
-            # The column of an array without elements needs no keeping.
-            return []
+    def get(self, name: str, lanes: int, points: int) -> Enclosures | None:
+        """The enclosures ``[lanes, points]`` kept under a key, None if there are none of that shape."""
         found = self._memory.get(name)
-        if found is None and self._folder is not None:
-            found = _read(self._path(name), parts, count)
-            if found is not None:
-                self._remember(name, found)
-        elif found is not None:
+        if found is not None:
             self._memory.move_to_end(name)
+            return found
+        records = self._read(name, "column", _RECORD)
+        if records is None or records.shape != (lanes, points):
+            return None
+        found = Enclosures(**{field: np.ascontiguousarray(records[field]) for field in _FIELDS})
+        self._remember(name, found)
         return found
 
-    def put(self, name: str, column: Sequence[Enclosures]) -> None:
-        """Keep enclosures of equal length under a key; in memory only, from the first failure to write on."""
-        self._remember(name, list(column))
-        if self._folder is not None and not self.unwritable:
+    def put(self, name: str, column: Enclosures) -> None:
+        """Keep enclosures ``[lanes, points]`` under a key; in memory only, from the first failure to write on."""
+        self._remember(name, column)
+        records = np.empty(column.head.shape, _RECORD)
+        for field in _FIELDS:
+            records[field] = getattr(column, field)
+        self._write(name, "column", records)
+
+    def get_hulls(self, name: str) -> list[Corners] | None:
+        """The hulls kept under a key."""
+        if name not in self._hulls:
+            table = self._read(name, "hulls", _CORNER)
+            if table is None:
+                return None
+            self._hulls[name] = _hulls(table)
+        return self._hulls[name]
+
+    def put_hulls(self, name: str, hulls: Sequence[Corners]) -> None:
+        """Keep hulls under a key."""
+        self._hulls[name] = list(hulls)
+        self._write(name, "hulls", _table(hulls))
+
+    def get_outlines(self, name: str) -> list[Outline] | None:
+        """What the columns of a question are, if it was asked before."""
+        if name not in self._outlines and self._folder is not None:
             try:
-                _write(self._path(name), column)
-            except OSError as error:
-                self.unwritable = f"{self._folder} cannot be written to: {error.strerror or error}"
+                content = _checked(self._path(name, "outline").read_bytes())
+                found = [Outline(**entry) for entry in json.loads(content)]
+            except (OSError, ValueError, TypeError):
+                return None
+            self._outlines[name] = [
+                Outline(o.argument, tuple(o.shape), o.parts, o.count, o.text, tuple(o.arrays)) for o in found
+            ]
+        return self._outlines.get(name)
 
-    def _path(self, name: str) -> Path:
+    def put_outlines(self, name: str, outlines: Sequence[Outline]) -> None:
+        """Keep what the columns of a question are."""
+        self._outlines[name] = list(outlines)
+        self._save(name, "outline", json.dumps([vars(outline) for outline in outlines]).encode())
+
+    def _path(self, name: str, kind: str) -> Path:
         assert self._folder is not None
-        return self._folder / name[:2] / f"{name}.column"
+        return self._folder / name[:2] / f"{name}.{kind}"
 
-    def _remember(self, name: str, column: list[Enclosures]) -> None:
+    def _remember(self, name: str, column: Enclosures) -> None:
+        if name in self._memory:
+            self._bytes -= _size(self._memory.pop(name))
         self._memory[name] = column
         self._bytes += _size(column)
         while self._bytes > MEMORY_BYTES and len(self._memory) > 1:
             self._bytes -= _size(self._memory.popitem(last=False)[1])
 
+    def _read(self, name: str, kind: str, dtype: np.dtype[Any]) -> NDArray[Any] | None:
+        if self._folder is None:
+            return None
+        try:
+            records = np.load(BytesIO(_checked(self._path(name, kind).read_bytes())), allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        return records if records.dtype == dtype else None
 
-def _size(column: Sequence[Enclosures]) -> int:
-    return sum(len(part) for part in column) * _RECORD.itemsize
+    def _write(self, name: str, kind: str, records: NDArray[Any]) -> None:
+        if self._folder is None:
+            return
+        buffer = BytesIO()
+        np.save(buffer, records, allow_pickle=False)
+        self._save(name, kind, buffer.getvalue())
+
+    def _save(self, name: str, kind: str, content: bytes) -> None:
+        if self._folder is None or self.unwritable:
+            return
+        try:
+            _replace(self._path(name, kind), content)
+        except OSError as error:
+            self.unwritable = f"{self._folder} cannot be written to: {error.strerror or error}"
 
 
-def _write(path: Path, column: Sequence[Enclosures]) -> None:
-    records = np.empty((len(column), len(column[0])), _RECORD)
-    for row, part in zip(records, column, strict=True):
-        for field in fields(Enclosures):
-            row[field.name] = getattr(part, field.name)
-    buffer = BytesIO()
-    np.save(buffer, records, allow_pickle=False)
-    content = buffer.getbuffer()
+def _size(column: Enclosures) -> int:
+    return column.head.size * _RECORD.itemsize
+
+
+def _table(hulls: Sequence[Corners]) -> NDArray[Any]:
+    tables = []
+    for index, hull in enumerate(hulls):
+        table = np.empty(hull.vertices.head.shape, _CORNER)
+        table["hull"], table["point"] = index, hull.point
+        table["vertex"] = np.arange(len(table))[:, None]
+        table["column"], table["lane"] = hull.columns, hull.lanes
+        for field in _FIELDS:
+            table[field] = getattr(hull.vertices, field)
+        tables.append(table.reshape(-1))
+    return np.concatenate(tables) if tables else np.empty(0, _CORNER)
+
+
+def _hulls(table: NDArray[Any]) -> list[Corners]:
+    found = []
+    for index in range(int(table["hull"].max(initial=-1)) + 1):
+        part = table[table["hull"] == index]
+        corners = part.reshape(int(part["vertex"].max()) + 1, -1)
+        vertices = Enclosures(**{field: np.ascontiguousarray(corners[field]) for field in _FIELDS})
+        found.append(Corners(int(part["point"][0]), corners["column"][0], corners["lane"][0], vertices))
+    return found
+
+
+def _checked(content: bytes) -> bytes:
+    """What was written, without the digest before it.
+
+    Raises:
+        ValueError: it is not what was written.
+    """
+    digest, content = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() != digest:
+        raise ValueError("damaged")
+    return content
+
+
+def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
@@ -136,20 +268,3 @@ def _write(path: Path, column: Sequence[Enclosures]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def _read(path: Path, parts: int, count: int) -> list[Enclosures] | None:
-    try:
-        content = path.read_bytes()
-        digest, content = content[:_DIGEST_BYTES], memoryview(content)[_DIGEST_BYTES:]
-        if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() != digest:
-            return None
-        records = np.load(BytesIO(content), allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    if records.dtype != _RECORD or records.shape != (parts, count):
-        return None
-    return [
-        Enclosures(**{field.name: np.ascontiguousarray(row[field.name]) for field in fields(Enclosures)})
-        for row in records
-    ]

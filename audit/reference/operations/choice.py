@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from audit.reference.operations.entry import Measure, Operation, times
+from audit.reference.operations.opinions import before
 
 
 def _larger(z: Measure) -> int:
@@ -47,7 +48,7 @@ CHOICE = {
         series="{0} * 0 + side(first({0}))", rational="sign({0})", size=_own,
     ),
     "maximum": Operation(
-        "{0}.max({1})", lambda _, x, y: max(x, y),
+        "{0}.max({1})", lambda _, x, y: y if before(x, y) else x,
         (
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
@@ -56,7 +57,7 @@ CHOICE = {
         fold=max, commutative=True,
     ),
     "minimum": Operation(
-        "{0}.min({1})", lambda _, x, y: min(x, y),
+        "{0}.min({1})", lambda _, x, y: y if before(y, x) else x,
         (
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[1], s.operands[0])),
             lambda s: s("multiply", s.cotangent, s("exceeds", s.operands[0], s.operands[1])),
@@ -65,16 +66,25 @@ CHOICE = {
         fold=min, commutative=True,
     ),
     "less": Operation(
-        "less({0}, {1})", lambda _, x, y: x < y, (None, None),
+        "less({0}, {1})", lambda _, x, y: before(x, y), (None, None),
         series="less(first({0}), first({1}))", rational="{0} < {1}", size=_own, logical=True,
     ),
     "less_equal": Operation(
-        "not less({1}, {0})", lambda _, x, y: x <= y, (None, None),
+        "not less({1}, {0})", lambda _, x, y: not before(y, x), (None, None),
         series="not less(first({1}), first({0}))", rational="{0} <= {1}", size=_own, logical=True,
     ),
     "equal": Operation(
         "equal({0}, {1})", lambda _, x, y: x == y, (None, None),
         series="equal(first({0}), first({1}))", rational="{0} == {1}", size=_own, commutative=True, logical=True,
+    ),
+    # The same conditions where a derivative is asked for: there is none where the numbers are equal.
+    "decided_less": Operation(
+        "above({1}, {0})", lambda _, x, y: before(x, y), (None, None),
+        series="above(first({1}), first({0}))", rational="above({1}, {0})", size=_own, logical=True,
+    ),
+    "decided_equal": Operation(
+        "apart({0}, {1})", lambda _, x, y: x == y, (None, None),
+        series="apart(first({0}), first({1}))", rational="apart({0}, {1})", size=_own, commutative=True, logical=True,
     ),
     "select": Operation(
         "{1} if {0} else {2}", lambda _, c, x, y: x if c else y,

@@ -1,0 +1,333 @@
+"""What a program's results are at one point where it fails: behind zero weights, at infinite slopes, and at ties.
+
+A *tie* is a comparison of two numbers that are exactly equal there and depend on what is differentiated. On either side
+of it the function is another smooth function, so that each way to settle the ties that matter, a *resolution*, gives a
+limit of derivatives at points nearby, and the right set is the convex hull of these limits as whole vectors (the
+generalised gradient: F. H. Clarke, Optimization and Nonsmooth Analysis, 1983, theorem 2.5.1). That holds where the
+function and its lower derivatives are continuous: where a resolution changes one of them there is no derivative. A tie
+that only zeros are multiplied by does not matter. Results that share no tie are independent, and each has a hull of its
+own. All ways to settle ties are taken to be possible; where they are not, the hull is too large rather than too small.
+
+A number compared for equality may also stay equal: that adds the derivative of the branch taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from audit.reference.enclosure import State
+from audit.reference.evaluate import Dialect, NoDerivative, Undecided, operator
+from audit.reference.operations import OPERATIONS
+from audit.reference.program import CONSTANT, INPUT, Program
+
+# More resolutions of results that belong together are not looked at: their derivative counts as undefined.
+MOST_RESOLUTIONS = 64
+
+_COMPARING = frozenset({"exceeds", "flat", "less", "less_equal", "equal", "decided_less", "decided_equal"})
+_STEADY = frozenset({"add", "subtract", "multiply", "negative", "sum", "dot"})
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """No value: certainly, or because balls are too wide."""
+
+    certain: bool
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A value that depends on how a tie is settled; `bounded` if it is finite however that is."""
+
+    tie: Pair
+    bounded: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """Results that belong together, and what they are under each resolution of their ties.
+
+    Args:
+        lanes: positions of the results.
+        vertices: one list of numbers a resolution, one number a lane.
+    """
+
+    lanes: list[int]
+    vertices: list[list[Any]]
+
+
+@dataclass
+class Resolved:
+    """What is known of the results of a program at a point.
+
+    Args:
+        states: of each result; `State.SET` where a group says what it is.
+        values: of each result that is KNOWN.
+        groups: the results that are sets.
+        tied: whether ties were met.
+        numbers: the value of every node, None where there is none; under one of the resolutions where they differ.
+        tangled: whether results have more resolutions than are looked at.
+    """
+
+    states: list[State]
+    values: list[Any]
+    groups: list[Group] = field(default_factory=list)
+    tied: bool = False
+    numbers: list[Any] = field(default_factory=list)
+    tangled: bool = False
+
+
+def resolve(
+    program: Program, required: int, dialect: Dialect, given: Sequence[Any], moving: frozenset[str]
+) -> Resolved:
+    """The results of a careful program at one point.
+
+    Args:
+        program: its contributions are gated.
+        required: how many results, at its end, must exist and be continuous for the others to exist.
+        dialect: balls at the precision of the moment, or exact rationals.
+        given: a number per name in ``program.inputs``.
+        moving: names of the inputs that are differentiated.
+    """
+    point = _Point(program, dialect, given, moving)
+    lanes = len(program.outputs) - required
+    ends = [point.base[output] for output in program.outputs]
+    found = Resolved([State.INCONCLUSIVE] * lanes, [None] * lanes, tied=bool(point.ties))
+    absent = [end for end in ends[lanes:] if isinstance(end, _Missing)]
+    if absent:
+        state = State.UNDEFINED if any(end.certain for end in absent) else State.INCONCLUSIVE
+        found.states = [state] * lanes
+        return found
+    for lane, end in enumerate(ends[:lanes]):
+        if isinstance(end, _Missing):
+            found.states[lane] = State.UNDEFINED if end.certain else State.INCONCLUSIVE
+        elif not isinstance(end, _Pending):
+            found.states[lane], found.values[lane] = State.KNOWN, end
+    numbers = point.one_way()
+    for positions in point.components(program.outputs):
+        _settle(point, [p for p in positions if p < lanes], [p for p in positions if p >= lanes], found, numbers)
+    found.numbers = [numbers.get(index, value) for index, value in enumerate(point.base)]
+    found.numbers = [None if isinstance(value, (_Missing, _Pending)) else value for value in found.numbers]
+    return found
+
+
+def _settle(point: _Point, lanes: list[int], required: list[int], found: Resolved, numbers: dict[int, Any]) -> None:
+    """Enter what the results of one component are."""
+    outputs = point.program.outputs
+    leaves = point.leaves([outputs[position] for position in (*lanes, *required)])
+    if leaves is None:
+        found.tangled = True
+        for lane in lanes:
+            found.states[lane] = State.UNDEFINED
+        return
+    numbers.update(leaves[0])
+    rows = [[leaf.get(outputs[position], point.base[outputs[position]]) for leaf in leaves] for position in required]
+    absent = [value for row in rows for value in row if isinstance(value, _Missing)]
+    jumps = any(not _same(point.dialect, row[0], value) for row in rows for value in row if not absent)
+    kept: list[int] = []
+    for lane in lanes:
+        column = [leaf[outputs[lane]] for leaf in leaves]
+        lacking = [value for value in column if isinstance(value, _Missing)] + absent
+        if lacking or jumps:
+            certain = jumps or any(value.certain for value in lacking)
+            found.states[lane] = State.UNDEFINED if certain else State.INCONCLUSIVE
+        elif all(_same(point.dialect, x, y) for x in column[:1] for y in column):
+            found.states[lane], found.values[lane] = State.KNOWN, _joined(point.dialect, column)
+        else:
+            kept.append(lane)
+            found.states[lane] = State.SET
+    vertices: list[list[Any]] = []
+    for leaf in leaves:
+        corner = [leaf[outputs[lane]] for lane in kept]
+        if not any(all(_same(point.dialect, x, y) for x, y in zip(corner, v, strict=True)) for v in vertices):
+            vertices.append(corner)
+    if kept:
+        found.groups.append(Group(kept, vertices))
+
+
+def _same(dialect: Dialect, x: Any, y: Any) -> bool:
+    return bool(x == y) if dialect.name == "rational" else bool(x.overlaps(y))
+
+
+def _joined(dialect: Dialect, column: list[Any]) -> Any:
+    value = column[0]
+    for other in column[1:] if dialect.name != "rational" else ():
+        value = value.union(other)
+    return value
+
+
+class _Point:
+    """A program at one point, its ties left open.
+
+    Attributes:
+        base: for each node its value, or why there is none yet.
+        ties: the pairs of nodes that are exactly equal and compared.
+    """
+
+    def __init__(self, program: Program, dialect: Dialect, given: Sequence[Any], moving: frozenset[str]) -> None:
+        self.program, self.dialect = program, dialect
+        self.zero, self.one = dialect.constant(Fraction(0)), dialect.constant(Fraction(1))
+        self.ties: dict[Pair, bool] = {}
+        self.depends = _moving(program, moving)
+        self._zero_node = next((i for i, n in enumerate(program.nodes) if n.parameter == Fraction(0)), -1)
+        self.base: list[Any] = []
+        numbers = iter(given)
+        for index, (operation, _, parameter) in enumerate(program.nodes):
+            if operation == INPUT:
+                value: Any = next(numbers)
+            elif operation == CONSTANT:
+                assert isinstance(parameter, Fraction)
+                value = dialect.constant(parameter)
+            else:
+                value = self._node(index, self.base, {}, {})
+            self.base.append(value)
+
+    def components(self, outputs: Sequence[int]) -> list[list[int]]:
+        """Positions of the results that depend on ties, those that share one together."""
+        place = {tie: bit for bit, tie in enumerate(self.ties)}
+        masks: list[int] = []
+        for index, value in enumerate(self.base):
+            mask = 0
+            if isinstance(value, _Pending):
+                for operand in self.program.nodes[index].operands:
+                    mask |= masks[operand]
+                mask |= 1 << place[value.tie]
+            masks.append(mask)
+        groups: list[tuple[int, list[int]]] = []
+        for position, output in enumerate(outputs):
+            mask = masks[output]
+            if not mask:
+                continue
+            joined = [position]
+            rest = []
+            for other, positions in groups:
+                if other & mask:
+                    mask |= other
+                    joined = positions + joined
+                else:
+                    rest.append((other, positions))
+            groups = [*rest, (mask, joined)]
+        return [sorted(positions) for _, positions in groups]
+
+    def one_way(self) -> dict[int, Any]:
+        """What the nodes that are open become under one of the resolutions."""
+        todo = [index for index, value in enumerate(self.base) if isinstance(value, _Pending)]
+        settled: dict[Pair, int] = {}
+        values: dict[int, Any] = {}
+        while settled.keys() != self.ties.keys():
+            settled = dict.fromkeys(self.ties, 1)
+            for index in todo:
+                values[index] = self._node(index, self.base, values, settled)
+        return values
+
+    def leaves(self, targets: Sequence[int]) -> list[dict[int, Any]] | None:
+        """What the nodes that are open become under each resolution that matters to the targets; None if too many."""
+        needed = bytearray(len(self.base))
+        for target in targets:
+            needed[target] = 1
+        for index in range(len(self.base) - 1, -1, -1):
+            if needed[index]:
+                for operand in self.program.nodes[index].operands:
+                    needed[operand] |= isinstance(self.base[operand], _Pending)
+        todo = [index for index, flag in enumerate(needed) if flag and isinstance(self.base[index], _Pending)]
+        found: list[dict[int, Any]] = []
+        waiting: list[dict[Pair, int]] = [{}]
+        while waiting:
+            settled = waiting.pop()
+            values: dict[int, Any] = {}
+            for index in todo:
+                values[index] = self._node(index, self.base, values, settled)
+            open_ = next((values[t].tie for t in targets if isinstance(values.get(t), _Pending)), None)
+            if open_ is None:
+                found.append(values)
+            else:
+                waiting.extend({**settled, open_: side} for side in ((-1, 1, 0) if self.ties[open_] else (-1, 1)))
+            if len(found) + len(waiting) > MOST_RESOLUTIONS:
+                return None
+        return found
+
+    def _node(self, index: int, base: list[Any], values: dict[int, Any], settled: dict[Pair, int]) -> Any:
+        operation, operands, parameter = self.program.nodes[index]
+        entry = OPERATIONS[operation]
+        numbers = [values.get(operand, base[operand]) for operand in operands]
+        if operation == "select":
+            condition = numbers[0]
+            if isinstance(condition, (_Missing, _Pending)):
+                return _Pending(condition.tie, False) if isinstance(condition, _Pending) else condition
+            return numbers[1] if condition else numbers[2]
+        if operation == "gate":
+            life = numbers[0]
+            if isinstance(life, (_Missing, _Pending)):
+                return _Pending(life.tie, False) if isinstance(life, _Pending) else life
+            return self.zero if self._is_zero(life) else numbers[1]
+        if operation == "multiply" and self._idle(*numbers):
+            return self.zero
+        missing = [number for number in numbers if isinstance(number, _Missing)]
+        if missing:
+            return _Missing(any(number.certain for number in missing))
+        pending = [number for number in numbers if isinstance(number, _Pending)]
+        if pending:
+            return _Pending(pending[0].tie, operation in _STEADY and all(number.bounded for number in pending))
+        if operation in _COMPARING or operation == "sign":
+            compared = self._compared(index, operation, operands, numbers, settled)
+            if compared is not None:
+                return compared
+        return self._value(operation, entry.logical, entry.outside, numbers, parameter)
+
+    def _value(self, operation: str, logical: bool, outside: str | None, numbers: list[Any], parameter: Any) -> Any:
+        dialect = self.dialect
+        try:
+            value = operator(dialect, dialect.expression(operation), len(numbers), parameter)(*numbers)
+        except (NoDerivative, ZeroDivisionError):
+            return _Missing(True)
+        except (Undecided, ValueError):
+            return _Missing(False)
+        if logical or dialect.name == "rational" or value.is_finite():
+            return value
+        certain = outside is not None and operator(dialect, outside, len(numbers), parameter)(*numbers)
+        return _Missing(bool(certain))
+
+    def _compared(
+        self, index: int, operation: str, operands: tuple[int, ...], numbers: list[Any], settled: dict[Pair, int]
+    ) -> Any:
+        """What a comparison is whose numbers are exactly equal; None if they are not."""
+        x, y = operands if operation != "sign" else (operands[0], self._zero_node)
+        left, right = numbers if operation != "sign" else (numbers[0], self.zero)
+        equal = left == right  # Of balls that merely overlap neither this nor its contrary is true.
+        if x == y or not equal or not self.depends[index]:
+            return None
+        pair = (min(x, y), max(x, y))
+        self.ties[pair] = self.ties.get(pair, False) or operation in ("equal", "decided_equal")
+        if pair not in settled:
+            return _Pending(pair, operation in ("exceeds", "flat", "sign"))
+        # 1 if the left number is the larger one.
+        side = settled[pair] * (1 if x == pair[0] else -1)
+        if operation == "sign":
+            return self.one * side
+        if operation in ("exceeds", "flat"):
+            above = side > 0 or (side == 0 and x == pair[0])
+            return self.one if operation == "exceeds" and above else self.zero
+        return side == 0 if operation in ("equal", "decided_equal") else side < 0
+
+    def _idle(self, x: Any, y: Any) -> bool:
+        """Whether a product is zero however ties are settled."""
+        for number, other in ((x, y), (y, x)):
+            settled = not isinstance(number, (_Missing, _Pending))
+            if settled and isinstance(other, _Pending) and other.bounded and self._is_zero(number):
+                return True
+        return False
+
+    def _is_zero(self, number: Any) -> bool:
+        return bool(number == 0)
+
+
+def _moving(program: Program, moving: frozenset[str]) -> list[bool]:
+    """Which nodes depend on what is differentiated."""
+    flags: list[bool] = []
+    for operation, operands, parameter in program.nodes:
+        flags.append(parameter in moving if operation == INPUT else any(flags[operand] for operand in operands))
+    return flags
