@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from audit.reference.operations import OPERATIONS, Step
-from audit.reference.program import Builder, Node, ancestors
+from audit.reference.program import INPUT, Builder, Node, ancestors
 
 # Through these a life is chosen as the cotangent is.
 _CHOOSING = frozenset({"select", "gate", "maximum", "minimum"})
@@ -172,7 +172,8 @@ class _Sweep:
     def _decided(self, condition: int) -> int:
         """A condition that has no value where it is about to change."""
         node = self._builder.nodes[condition]
-        if condition not in self._depends or not OPERATIONS[node.operation].logical:
+        # A condition that is decided already compares numbers, perhaps inputs.
+        if condition not in self._depends or node.operation == INPUT or not OPERATIONS[node.operation].logical:
             return condition
         if node.operation in _DECIDED:
             return self._builder.apply(_DECIDED[node.operation], *node.operands)
