@@ -11,6 +11,7 @@ from audit.case import Batch
 from audit.formats import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, REAL_FORMATS, Format
 from audit.operation import Operation, Permutation, Shift, Values
 from audit.points import batches
+from audit.points.numbers import digits
 
 FORMAT_IDS = [fmt.name for fmt in REAL_FORMATS]
 
@@ -168,6 +169,14 @@ def test_complex_points_have_parts_of_every_size_and_weights_in_every_direction(
     assert ((z.real != 0) & (z.imag == 0)).any()
     assert (w.imag != 0).any()
     assert (w.real == 0).any()
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.9375), (0.1, 0.3), (-1.0, 1.0), (0.3, np.inf), (-np.inf, 2.1)])
+def test_numbers_between_any_bounds_are_numbers_of_every_format(low: float, high: float) -> None:
+    numbers = digits((40,), Values(low=low, high=high), np.random.default_rng(0))
+    assert all(fmt.contains(numbers).all() for fmt in REAL_FORMATS)
+    assert len(set(numbers)) == 40
+    assert ((numbers > low) & (numbers < high)).all()
 
 
 def test_points_depend_on_nothing_but_the_question() -> None:
