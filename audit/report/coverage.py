@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from audit.case import Batch
 from audit.catalogue import LISTS, Covering, Lists, catalogue, plain
-from audit.operation import Operation
+from audit.operation import REAL_FORMATS, Operation
 from audit.registry import find_cases
 from audit.verdict import Verdict
 from cases.exempt import COVERED_BY
@@ -116,10 +116,12 @@ def coverage_lines(found: Coverage) -> list[str]:
     """A table with a line a format, then what is missing, each in one line."""
     lines = [f"{'format':<11}{'names':>7}" + "".join(f"{mode:>9}{'':>12}" for mode in MODES)]
     for fmt in found.formats:
-        wanted = len(found.wanted(fmt))
+        covered = len(found.wanted(fmt))
+        # What no case covers is taken to have a derivative in the real formats until a case says otherwise.
+        wanted = covered + (len(found.missing) if fmt in REAL_FORMATS else 0)
         cells = ""
         for mode in MODES:
-            done = wanted - len(found.gaps(fmt, mode))
+            done = covered - len(found.gaps(fmt, mode))
             number = sum(n for (_, f, m), n in found.asked.items() if (f, m) == (fmt, mode))
             cells += f"{_percent(done, wanted):>9}{f'({number:,})':>12}"
         lines.append(f"{fmt:<11}{wanted:>7}{cells}")
