@@ -12,16 +12,17 @@ from audit.reference.arrays.axes import Axes, axes_of, elements
 from audit.reference.arrays.solving import singular_values
 
 
-def _powers(m: Any, x: Any, order: float) -> Any:
-    """Sizes to a power; even integer powers without the kink that a size has at zero."""
-    if order == int(order) and order % 2 == 0 and not np.any([hasattr(z, "conjugate") and z.imag for z in x.flat]):
-        return m.power(x, int(order))
-    return m.power(m.abs(x), int(order) if order == int(order) else order)
-
-
 def _squares(m: Any, x: Any) -> Any:
     """Squares of sizes, which are real."""
     return m.add(m.square(m.real(x)), m.square(m.imag(x)))
+
+
+def _powers(m: Any, x: Any, order: float) -> Any:
+    """Sizes to a power; even integer powers without the kink that a size has at zero."""
+    if order == int(order):
+        whole = int(order)
+        return m.power(m.abs(x), whole) if whole % 2 else m.power(_squares(m, x), whole // 2)
+    return m.power(m.abs(x), order)
 
 
 def _vector(m: Any, x: Any, order: float, axes: tuple[int, ...], keepdims: bool) -> Any:
