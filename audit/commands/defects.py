@@ -96,12 +96,14 @@ def hold(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> int:
 
 
 def _against(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> Against:
+    from audit.defects.subjects import split_name
     from audit.registry import find_cases, find_operations
     from audit.run.baseline import against
 
     cases, _ = find_cases()
     operations, _ = find_operations()
-    return against(report, baseline, {*(case.operation for case in cases.values()), *operations})
+    catalogue = {*(case.operation for case in cases.values()), *(split_name(name)[0] for name in operations)}
+    return against(report, baseline, catalogue)
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:

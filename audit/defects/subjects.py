@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ class Subject:
     Args:
         operation: MLX's own name, e.g. ``"mx.softmax"``.
         function: what is differentiated.
-        parameters: what stands in parentheses behind the operation, e.g. ``"axis=-1"``; empty for the defaults.
+        parameters: what stands behind the operation, e.g. ``"(axis=-1)"``; empty for the defaults.
         tolerance: how far a derivative may be off, where a point is asked again.
         within: for a composition, the operation that its case is about; a defect of that one of the same class is the
             likely cause.
@@ -36,9 +37,13 @@ Subjects = Mapping[tuple[str, str], Subject]
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Operation and parameters from a function's name: ``"mx.softmax(axis=-1)"`` is ``("mx.softmax", "axis=-1")``."""
-    operation, _, rest = name.partition("(")
-    return operation, rest.removesuffix(")")
+    """MLX's own name, and what else a function's name says: parameters, or which form of the operation it is.
+
+    ``"mx.softmax(axis=-1)"`` is ``("mx.softmax", "(axis=-1)")``, and ``"mx.array.__getitem__[slices]"`` is
+    ``("mx.array.__getitem__", "[slices]")``.
+    """
+    operation = re.split(r"[(\[]", name, maxsplit=1)[0]
+    return operation, name.removeprefix(operation)
 
 
 def of_case(case: Case) -> dict[tuple[str, str], Subject]:
@@ -64,8 +69,8 @@ def of_operation(case: str, operation: Operation) -> dict[tuple[str, str], Subje
     found = {}
     for parameters in operation.combinations():
         function = operation.function(parameters, elementwise=operation.elementwise)
-        _, given = split_name(function.name)
-        found[case, function.name] = Subject(operation.name, function, given, operation.tolerance)
+        name, given = split_name(function.name)
+        found[case, function.name] = Subject(name, function, given, operation.tolerance)
     return found
 
 
