@@ -62,8 +62,10 @@ def summary(
         notes=notes,
         costs=costs,
         picture=picture,
+        report_name="before.json",
         table=counts_table,
         count=_count,
+        verdicts=_verdicts,
     )
 
 
@@ -81,6 +83,12 @@ def counts_table(before: Mapping[str, Any], after: Mapping[str, Any] | None, tit
         cells = [name, _count(before, name, "comparisons"), _count(before, name, "mismatches")]
         lines.append(_line(cells + ([_count(after, name, "mismatches")] if after is not None else [])))
     return "\n".join(lines)
+
+
+def _verdicts(report: Mapping[str, Any], name: str) -> int:
+    """How often a verdict was given, in the named series or, in a run without one, in all of it."""
+    counted = report["totals"] if report["totals"]["comparisons"] else report["families"]["totals"]
+    return counted["verdicts"][name]
 
 
 def _count(counts: Mapping[str, Any], name: str, column: str) -> str:

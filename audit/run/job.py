@@ -96,7 +96,7 @@ def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: 
     notes = [f"The rows of {shard} could not be read and were made again." for shard in store.sweep()]
     try:
         outcome = _execute(plan, request, store, workers, progress)
-        table = probe(plan.implementations)
+        table = probe(plan.implementations) if any(shard.named for shard in plan.shards) else []
     except KeyboardInterrupt:
         kept = len(store.finished())
         raise Stopped(
