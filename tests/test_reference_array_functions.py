@@ -119,6 +119,12 @@ BASE12 = np.array(
                   for j in range(12)] for i in range(11)]]
 )  # fmt: skip
 
+MATRIX_ORDERS: tuple[Any, ...] = (None, "fro", "nuc", 1, -1, 2, -2, inf, -inf)
+# Size, axis and norm of transforms.
+TRANSFORMS: tuple[Any, ...] = (
+    (None, -1, "backward"), (3, 1, "ortho"), (6, 1, "forward"), (4, 0, "backward"), (1, 0, "ortho"),
+)  # fmt: skip
+
 ARRAYS: dict[str, Row] = {
     "sum": (lambda m, x: m.sum(x, -1), lambda x: x.sum(-1), M23),
     "sum tuple keepdims": (lambda m, x: m.sum(x, (0, -1), keepdims=True), lambda x: x.sum((0, 2), keepdims=True), M224),
@@ -260,7 +266,7 @@ ARRAYS: dict[str, Row] = {
             lambda m, x, order=order: m.norm(x, order, (0, 2), keepdims=True),
             lambda x, order=order: np.linalg.norm(x, order, (0, 2), keepdims=True), [(2, 2, 3)],
         )
-        for order in (None, "fro", "nuc", 1, -1, 2, -2, inf, -inf)
+        for order in MATRIX_ORDERS
     },
     "norm flat": (lambda m, x: m.norm(x), lambda x: np.linalg.norm(x.reshape(-1)), [(2, 2, 3)]),
     "scaled_dot_product_attention": (
@@ -376,8 +382,7 @@ COMPLEX_ARRAYS: dict[str, tuple[Any, Any, Shapes, list[bool], bool]] = {
             lambda m, x, n=n, axis=axis, norm=norm: m.fft(x, n, axis, norm),
             lambda x, n=n, axis=axis, norm=norm: np.fft.fft(x, n, axis, norm), [(3, 5)], [True], True,
         )
-        for n, axis, norm in ((None, -1, "backward"), (3, 1, "ortho"), (6, 1, "forward"), (4, 0, "backward"),
-                              (1, 0, "ortho"))
+        for n, axis, norm in TRANSFORMS
     },
     "fft real": (lambda m, x: m.fft(x), np.fft.fft, [(2, 4)], [False], True),
     "ifft": (lambda m, x: m.ifft(x, 5, 0, "ortho"), lambda x: np.fft.ifft(x, 5, 0, "ortho"), [(3, 2)], [True], True),

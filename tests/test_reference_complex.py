@@ -208,7 +208,7 @@ PARTS: dict[str, tuple[Format, Callable[[complex], complex], Callable[[complex, 
 def test_functions_of_both_parts(name: str) -> None:
     fmt, value, gradient = PARTS[name]
     points = np.array([1.5 + 0.25j, -1.25 + 0.75j, -1.75 - 3.25j, 0.25 - 1.75j])
-    w = np.array([0.5 - 2j, 1 + 1j, -3 + 0.5j, 2 - 1j])
+    w: Any = np.array([0.5 - 2j, 1 + 1j, -3 + 0.5j, 2 - 1j])
     f = unary(name)
     references = References(opinions=4)
 

@@ -340,6 +340,13 @@ def test_clip() -> None:
         assert slope.real.head.tolist() == slopes
 
 
+def test_a_stopped_number_counts_as_a_constant() -> None:
+    f = function("x * stop(x)", "x", lambda m, x: m.multiply(x, m.stop_gradient(m.multiply(3, x))))
+    for kind in ("vjp", "jvp"):
+        (slope,) = References(opinions=1).enclose(batch(f, kind, (0,), [[2.0, -5.0]], [[1.0, 2.0]]))
+        assert slope.real.head.tolist() == [6.0, -30.0]
+
+
 def test_constants() -> None:
     for name, due in (("pi", MP.pi), ("e", MP.e), ("euler_gamma", MP.euler)):
         f = function(name, "x", lambda m, x, name=name: m.multiply(x, getattr(m, name)))
@@ -359,7 +366,7 @@ def test_exact_fractions_of_a_turn_are_exact() -> None:
 
 TESTED_HERE = {
     *SMOOTH, *STEPS, *SMOOTH_TWO, *COMPARISONS, *LOGIC, *COMPLEX_UNARY, *COMPLEX_BINARY, *PARTS, *STRUCTURE,
-    "logical_not", "where", "clip", "pi", "e", "euler_gamma", "operation",
+    "logical_not", "where", "clip", "pi", "e", "euler_gamma", "operation", "stop_gradient",
 }  # fmt: skip
 
 
