@@ -53,7 +53,8 @@ def complex_points(operation: Operation, fmt: Format, scale: float) -> Iterator[
             columns.append(parts)
             continue
         whole = np.add.outer(parts, 1j * np.concatenate([fmt.round(parts * 0.75), [0.0]])).reshape(-1)
-        columns.append(np.concatenate([whole, 1j * parts]))
+        # Without negative zeros: on which side of a cut they lie, only formats know.
+        columns.append(np.concatenate([whole, 1j * parts]) + 0.0)
     limit = max(int(1500 * scale), 100)
     table = _product(columns, limit, rng)
     yield _turned(_weighted("range", table, fmt, rng), operation, fmt, rng)
@@ -71,7 +72,7 @@ def _special_complex(operation: Operation, fmt: Format) -> tuple[Floats, ...]:
         near = np.array([0.0, 2.0**-4, -(2.0**-10)])
         if own.parts == 2:
             near = np.add.outer(near, 1j * near).reshape(-1)
-            beside = np.add.outer(np.array([*found, *(1j * point for point in found)]), near).reshape(-1)
+            beside = np.add.outer(np.array([*found, *(1j * point for point in found)]), near).reshape(-1) + 0.0
         else:
             beside = np.add.outer(np.array(found), near).reshape(-1)
         columns.append(np.unique(beside) if found else np.array([1.25]))

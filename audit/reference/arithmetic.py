@@ -24,7 +24,7 @@ NAMES = {
         for arity, names in {
             1: "negative square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh "
             "arcsin arccos arctan arcsinh arccosh arctanh sigmoid erf erfc erfinv sin_pi cos_pi floor ceil trunc round "
-            "abs sign",
+            "abs sign stop_gradient",
             2: "add subtract multiply divide arctan2 logaddexp floor_divide remainder maximum minimum less less_equal "
             "equal",
         }.items()

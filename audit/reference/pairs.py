@@ -157,6 +157,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda _, x: pair(1) / x,
     "abs": lambda m, x: m.sqrt(x.real * x.real + x.imag * x.imag),
     "round": lambda m, z: Pair(m.round(z.real), m.round(z.imag)),
+    "stop_gradient": lambda m, z: Pair(m.stop_gradient(z.real), m.stop_gradient(z.imag)),
     "sign": lambda m, z: Pair(m.operation("phase", z.real, z.imag), m.operation("phase", z.imag, z.real)),
     "log2": lambda m, z: m.log(z) / m.operation("log_2"),
     "log10": lambda m, z: m.log(z) / m.operation("log_10"),

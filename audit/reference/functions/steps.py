@@ -64,7 +64,7 @@ def _at_integer(x: arb) -> bool:
 
 
 def _at_middle(x: arb) -> bool:
-    return _at_integer(x + x) and not x.is_integer()
+    return _at_integer(x + HALF)
 
 
 integer_slope = _slope(_at_integer)

@@ -8,9 +8,10 @@ from audit.reference.operations.holomorphic import HOLOMORPHIC, PHASE
 from audit.reference.operations.logic import LOGIC
 from audit.reference.operations.powers import POWERS
 from audit.reference.operations.rounding import ROUNDING
+from audit.reference.operations.stopping import STOPPING
 
 OPERATIONS: dict[str, Operation] = {
-    **ARITHMETIC, **CHOICE, **LOGIC, **ELEMENTARY, **POWERS, **ROUNDING, **HOLOMORPHIC, **PHASE,
+    **ARITHMETIC, **CHOICE, **LOGIC, **ELEMENTARY, **POWERS, **ROUNDING, **HOLOMORPHIC, **PHASE, **STOPPING,
 }  # fmt: skip
 
 __all__ = ["OPERATIONS", "Measure", "Operation", "Step"]

@@ -12,6 +12,7 @@ from audit.reference.operations.opinions import (
     cut_below,
     cut_beside,
     cut_outside,
+    erf,
     fractional,
     logaddexp,
     quotient,
@@ -134,7 +135,7 @@ ELEMENTARY = {
         times(lambda s: s("square", s("divide", s("sech", s("divide", s.operands[0], s.number(2))), s.number(2)))),
     ),
     "erf": Operation(
-        "{0}.erf()", lambda context, x: context.erf(x),
+        "{0}.erf()", erf,
         times(lambda s: s("multiply", s("two_over_sqrt_pi"), s("exp", s("negative", _squared(s))))),
     ),
     "erfc": Operation(
