@@ -142,7 +142,7 @@ class Operation:
         text: the call as a user writes it, with ``{parameter}`` for parameters; made from name and arguments if empty.
         long: shapes of thousands of elements, asked in half precision only, with the first parameters that they fit.
         mixed: whether arguments of different float formats may be mixed, the result being of the wider.
-        orders: highest order of derivatives that exist and are asked for.
+        orders: highest order of derivatives that exist and are asked for; 0 for values alone.
         mapped: whether it may be mapped over an additional axis of its arguments (vmap).
         traceable: the arguments that can be differentiated, if not all of them are.
         slow: its reference takes long: fewer points are asked.

@@ -201,7 +201,7 @@ def _batch(
     operation: Operation, function: Function, points: Points, fmt: Format, mode: Mode, **how: Any
 ) -> Iterator[Batch]:
     """One batch, each point once; none if there is nothing to ask at."""
-    if not len(points) or (mode.kind != "forward" and not mode.traced):
+    if not len(points) or mode.order > operation.orders or (mode.kind != "forward" and not mode.traced):
         return
     tangents = [points.tangents[i] for i in mode.traced]
     weights = {"forward": [], "jvp": tangents}.get(
