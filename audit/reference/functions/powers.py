@@ -13,7 +13,7 @@ from typing import Any
 import flint
 from flint import arb, arb_series
 
-from audit.reference.functions.saturating import WIDEST, bits, exp, first, whole
+from audit.reference.functions.saturating import WIDEST, ZERO, bits, exp, first, whole
 
 # A ball or a power series; both operands are of the same kind.
 Number = Any
@@ -32,9 +32,9 @@ def power(x: Number, y: Number) -> Number:
 
 def power_partial(x: Number, y: Number, parameter: int) -> Number:
     """The partial derivative of x**y: ``parameter // 64`` times along y, ``parameter % 64`` times along x."""
+    if first(x) > ZERO:
+        return _positive(x, y, *divmod(parameter, ALONG_Y))
     j, k = divmod(parameter, ALONG_Y)
-    if first(x) > 0:
-        return _positive(x, y, j, k)
     if isinstance(x, arb_series):
         if parameter:
             raise ValueError("a series of a derivative of a power needs a positive base")
@@ -56,8 +56,8 @@ def outside(x: arb, y: arb, parameter: int) -> bool:
 
 
 def _positive(x: Number, y: Number, j: int, k: int) -> Number:
-    if not (j or k):
-        return _plain_power(x, y)
+    if not j and k < 2:
+        return y * _plain_power(x, y - 1) if k else _plain_power(x, y)
     terms = [(comb(j, i), _falling(y, k, i), j - i) for i in range(j + 1)]
     terms = [term for term in terms if not (isinstance(term[1], arb) and term[1].is_zero())]
     if not terms:
@@ -77,7 +77,7 @@ def _plain_power(x: Number, y: Number) -> Number:
     if isinstance(x, arb_series):
         return exp(x.log() * y)
     value = x**y
-    if (value > 0 and value.is_finite()) or not (x.is_exact() and y.is_exact()):
+    if (value > ZERO and value.is_finite()) or not (x.is_exact() and y.is_exact()):
         return value
     # The logarithm is made with the bits that the exponential loses.
     size = (y * x.log()).abs_upper()

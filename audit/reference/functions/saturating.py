@@ -15,6 +15,8 @@ from flint import arb, arb_series
 
 Number = TypeVar("Number", arb, arb_series)
 
+# Comparing a ball with a ball is several times as fast as with an integer.
+ZERO = arb(0)
 # An argument with more bits before its point is not worth the precision that its exponential takes.
 WIDEST = 2**14
 
@@ -55,12 +57,11 @@ def widely(function: Callable[[arb], arb], x: arb) -> arb:
 
 def exp(x: Number) -> Number:
     """``exp(x)``, above zero for every x."""
-    y = x.exp()
-    if first(y) > 0:
-        return y
     if isinstance(x, arb_series):
-        return (x - x[0]).exp() * widely(arb.exp, x[0])
-    return widely(arb.exp, x)
+        powers = x.exp()
+        return powers if powers[0] > ZERO else (x - x[0]).exp() * widely(arb.exp, x[0])
+    y = x.exp()
+    return y if y > ZERO else widely(arb.exp, x)
 
 
 def exp2(x: Number) -> Number:
@@ -97,7 +98,7 @@ def cosh(x: Number) -> Number:
 
 def sigmoid(x: Number) -> Number:
     """``1 / (1 + exp(-x))``."""
-    if first(x) < 0:
+    if first(x) < ZERO:
         y = exp(x)
         return y / (one(x) + y)
     return one(x) / (one(x) + exp(-x))
@@ -105,7 +106,7 @@ def sigmoid(x: Number) -> Number:
 
 def tanh(x: Number) -> Number:
     """``(exp(x) - exp(-x)) / (exp(x) + exp(-x))``."""
-    if first(x) < 0:
+    if first(x) < ZERO:
         y = exp(x + x)
         return (y - one(x)) / (y + one(x))
     y = exp(-x - x)
@@ -114,7 +115,7 @@ def tanh(x: Number) -> Number:
 
 def sech(x: Number) -> Number:
     """``2 / (exp(x) + exp(-x))``."""
-    y = exp(x) if first(x) < 0 else exp(-x)
+    y = exp(x) if first(x) < ZERO else exp(-x)
     return (y + y) / (one(x) + y * y)
 
 
@@ -135,7 +136,7 @@ def erfc(x: Number) -> Number:
     if isinstance(x, arb_series):
         return x.erfc()
     y = x.erfc()
-    return y if y > 0 else widely(arb.erfc, x)
+    return y if y > ZERO else widely(arb.erfc, x)
 
 
 def erfinv(x: Number) -> Number:

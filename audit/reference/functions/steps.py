@@ -76,9 +76,13 @@ def _divided(x: arb, y: arb) -> tuple[arb, arb]:
     """Floor of x / y and the remainder, which has the sign of y; exact for exact numbers."""
     if not (x.is_finite() and y.is_finite()) or y.is_zero():
         return arb("nan"), arb("nan")
+    whole = (x / y).floor()
+    if whole.is_exact() and (rest := x - whole * y).is_exact():
+        return whole, rest
     if not (x.is_exact() and y.is_exact()):
-        whole = floor(x / y)
+        whole = _certain(whole)
         return whole, x - whole * y
+    # In integers, however many digits the quotient has.
     (a, e), (b, f) = x.man_exp(), y.man_exp()
     low = min(int(e), int(f))
     quotient, rest = divmod(int(a) << int(e) - low, int(b) << int(f) - low)
