@@ -2,7 +2,10 @@
 
 import mlx.core as mx
 
-from audit.operation import REAL_FORMATS, Operation
+from audit.operation import REAL_FORMATS, Operation, Values
+
+# Besides zero, where the exponential leaves float16, float32 and bfloat16, and float64.
+_EDGES = Values(singular=(0.0, 12.0, 96.0, 768.0))
 
 OPERATIONS = (
     Operation(
@@ -10,6 +13,7 @@ OPERATIONS = (
         arguments=("x",),
         call=mx.exp,
         body=lambda m, x: m.exp(x),
+        values={"x": _EDGES},
         formats=(*REAL_FORMATS, "complex64"),
         also=("mx.array.exp",),
     ),
@@ -18,5 +22,6 @@ OPERATIONS = (
         arguments=("x",),
         call=mx.expm1,
         body=lambda m, x: m.expm1(x),
+        values={"x": _EDGES},
     ),
 )
