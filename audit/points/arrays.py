@@ -131,7 +131,11 @@ def long(place: Place) -> Points:
     for shape, name in zip(place.shapes, place.operation.arguments, strict=True):
         few = numbers.digits((min(int(np.prod(shape, dtype=int)), 63),), place.operation.values_of(name), rng)
         mixed.append(np.resize(few, shape))
-    return gathered(place, "long", [ones, mixed])
+    points = gathered(place, "long", [ones, mixed])
+    # Equal weights, too: their sum grows until an addition changes nothing, if it is taken in the format one by one.
+    for weight in (points.cotangent, *points.tangents):
+        weight[0] = 1
+    return points
 
 
 def gathered(place: Place, group: str, points: Sequence[Arrays], *, scaled: bool = False) -> Points:
