@@ -104,6 +104,38 @@ def _hadamard(n: int) -> Array:
     return h
 
 
+def _lu(x: Array) -> tuple[Array, Array]:
+    """By recursion: the row with the largest first element on top, then the rest less its share."""
+    if x.ndim > 2:
+        low, up = zip(*map(_lu, x), strict=True)
+        return np.stack(low), np.stack(up)
+    x = x.copy()
+    best = int(np.abs(x[:, 0]).argmax())
+    x[[0, best]] = x[[best, 0]]
+    share = x[1:, 0] / x[0, 0]
+    if min(x.shape) == 1:
+        return np.concatenate([[1.0], share])[:, None], x[:1]
+    low, up = np.eye(len(x))[:, : min(x.shape)], np.zeros((min(x.shape), x.shape[1]))
+    rest = x[1:, 1:] - np.outer(share, x[0, 1:])
+    order = _order(rest)
+    low[1:, 0] = share[order]
+    low[1:, 1:], up[1:, 1:] = _lu(rest)
+    up[0] = x[0]
+    return low, up
+
+
+def _order(x: Array) -> list[int]:
+    """The order of the rows that the recursion of `_lu` gives them."""
+    best = int(np.abs(x[:, 0]).argmax())
+    order = list(range(len(x)))
+    order[0], order[best] = order[best], order[0]
+    if min(x.shape) == 1:
+        return order
+    x = x[order]
+    rest = x[1:, 1:] - np.outer(x[1:, 0] / x[0, 0], x[0, 1:])
+    return [order[0], *(order[1:][place] for place in _order(rest))]
+
+
 def _spd(x: Array) -> Array:
     return x @ x.swapaxes(-1, -2) + 2 * np.eye(x.shape[-1])
 
@@ -246,6 +278,9 @@ ARRAYS: dict[str, Row] = {
     "cholesky upper": (lambda m, x: m.cholesky(_m_spd(m, x), upper=True), lambda x: np.linalg.cholesky(_spd(x)).T,
                        [(2, 2)]),
     "cholesky_inv": (lambda m, x: m.cholesky_inv(m.cholesky(_m_spd(m, x))), lambda x: np.linalg.inv(_spd(x)), [(3, 3)]),
+    "lu": (lambda m, x: m.lu(x)[0], lambda x: _lu(x)[0], [(3, 3)]),
+    "lu tall": (lambda m, x: m.matmul(*m.lu(x)), lambda x: np.matmul(*_lu(x)), [(4, 2)]),
+    "lu wide": (lambda m, x: m.lu(x)[1], lambda x: _lu(x)[1], [(2, 2, 3)]),
     "qr": (lambda m, x: m.qr(x)[0], lambda x: np.linalg.qr(x)[0], [(3, 3)]),
     "qr tall": (lambda m, x: m.qr(x)[1], lambda x: np.linalg.qr(x)[1], [(3, 2)]),
     "qr wide": (lambda m, x: m.qr(x)[1], lambda x: np.linalg.qr(x)[1], M23),

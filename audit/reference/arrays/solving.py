@@ -178,6 +178,47 @@ def qr(m: Any, a: Any) -> tuple[Any, Any]:
     return both[..., :rows, :], np.swapaxes(both[..., rows:, :], -1, -2)
 
 
+def lu(m: Any, a: Any) -> tuple[Any, Any]:
+    """Factors of the matrix whose rows stand in the order that partial pivoting gives them: unit lower, and upper.
+
+    Which row becomes a pivot depends on the values: every row is chosen by the same conditions at every point.
+    """
+    a = elements(a)
+    count = min(a.shape[-2:])
+
+    def factors(rows: Rows) -> Any:
+        work = np.array(rows, object)
+        size = len(rows)
+        for k in range(count):
+            # Of equal candidates the first one.
+            best, chosen = m.abs(work[k, k]), [True] + [False] * (size - k - 1)
+            for i in range(k + 1, size):
+                larger = m.less(best, m.abs(work[i, k]))
+                best = m.where(larger, m.abs(work[i, k]), best)
+                chosen = [m.logical_and(c, m.logical_not(larger)) for c in chosen[: i - k]] + [
+                    larger,
+                    *chosen[i - k + 1 :],
+                ]
+            top = work[k].copy()
+            for i in range(k + 1, size):
+                row, found = work[i].copy(), chosen[i - k]
+                work[k] = [m.where(found, new, old) for new, old in zip(row, work[k], strict=True)]
+                work[i] = [m.where(found, old, new) for new, old in zip(row, top, strict=True)]
+            for i in range(k + 1, size):
+                share = m.divide(work[i, k], work[k, k])
+                work[i, k] = share
+                for j in range(k + 1, work.shape[1]):
+                    work[i, j] = m.subtract(work[i, j], m.multiply(share, work[k, j]))
+        return work
+
+    both = elements(_mapped(factors, a))
+    rows, columns = a.shape[-2:]
+    places = np.subtract.outer(np.arange(rows), np.arange(columns))
+    zero, one = np.full((), 0, object), np.full((), 1, object)
+    low = np.where(places == 0, one, np.where(places > 0, both, zero))[..., :count]
+    return low, np.where(places <= 0, both, zero)[..., :count, :]
+
+
 def pinv(m: Any, a: Any) -> Any:
     """Pseudo-inverse of a matrix of full rank."""
     a = elements(a)
@@ -226,6 +267,6 @@ def singular_values(m: Any, a: Any) -> Any:
 
 SOLVING = {
     "det": det, "slogdet": slogdet, "inv": inv, "solve": solve, "solve_triangular": solve_triangular,
-    "tri_inv": tri_inv, "cholesky": cholesky, "cholesky_inv": cholesky_inv, "qr": qr, "pinv": pinv,
+    "tri_inv": tri_inv, "cholesky": cholesky, "cholesky_inv": cholesky_inv, "lu": lu, "qr": qr, "pinv": pinv,
     "eigvalsh": eigvalsh, "singular_values": singular_values,
 }  # fmt: skip
