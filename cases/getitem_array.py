@@ -40,13 +40,26 @@ def _operation(name: str, shapes: tuple[Shapes, ...], *indices: Any, long: Any =
 OPERATIONS = (
     _operation(
         "array",
-        (((4, 2),), ((5,),), ((4, 1, 2),), ((4, 0),)),
+        (((4, 2),), ((5,),), ((4, 1, 2),)),
         Indices((2, 0, 1, 2, 2)),
         Indices(((1, 0, 3), (3, 3, -1))),
         Indices(3),
         Indices((-1, -4)),
         Indices((1,)),
         long=Indices((0,), repeat=4096),
+    ),
+    Operation(
+        name="mx.array.__getitem__[array, no elements]",
+        arguments=("x",),
+        call=lambda x, index: x[to_mlx(index)],
+        body=lambda m, x, index: _taken(x, index),  # noqa: ARG005
+        shapes=(((4, 0),),),
+        parameters={"index": (Indices((2, 0)),)},
+        formats=("float32",),
+        orders=1,
+        mapped=False,
+        text="x[{index}]",
+        note="Few questions: the derivative kills the process.",
     ),
     _operation(
         "several arrays",

@@ -65,9 +65,9 @@ OPERATIONS = (
             "constant_values": (0, 2.5),
         },
         formats=_ALL,
-        valid=lambda s, p: isinstance(p["pad_width"], int)
-        or isinstance(p["pad_width"][0], int)
-        or len(p["pad_width"]) == len(s[0]),
+        valid=lambda s, p: (
+            isinstance(p["pad_width"], int) or isinstance(p["pad_width"][0], int) or len(p["pad_width"]) == len(s[0])
+        ),
     ),
     Operation(
         name="mx.pad[constant_values]",
