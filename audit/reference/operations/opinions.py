@@ -74,7 +74,13 @@ def logaddexp(context: Any, x: Any, y: Any) -> Any:
 
 
 def power(context: Any, x: Any, y: Any) -> Any:
-    """``x**y``, no number where zero has no such power."""
+    """``x**y``, no number where zero has no such power.
+
+    Raises:
+        NoOpinion: a negative number has no such power, beside a zero that has.
+    """
+    if not hasattr(x, "_mpc_") and x < 0 and y != context.floor(y):
+        raise NoOpinion
     if not x:
         return context.mpf(not y) if y >= 0 else context.nan
     return context.power(x, y)
