@@ -15,6 +15,7 @@ from audit.case import Batch, Implementation, Mode, Tolerance
 from audit.difference import Witness
 from audit.errors import Unavailable
 from audit.formats import Floats, Format
+from audit.hull import settle
 from audit.identity import Origin
 from audit.reference import Answer, References
 from audit.reference.enclosure import Right, Rounded
@@ -62,6 +63,16 @@ class Question:
             for a, fmt in zip(self.answers, formats, strict=True)
         ]
 
+    def settled(self, got: Sequence[modes.Got | None]) -> tuple[Question, list[NDArray[np.bool_]]]:
+        """The question with the nearest right values in the place of sets, and for each answer where that is so."""
+        if not any(answer.hulls for answer in self.answers):
+            return self, [np.zeros(len(answer.real), bool) for answer in self.answers]
+        formats = [self.batch.format_of(answer.argument) for answer in self.answers]
+        rounded, chosen = settle(self.answers, self.rounded, formats, got)
+        other = replace(self)
+        other.__dict__.update(rounded=rounded, asked=self.asked)
+        return other, chosen
+
     @cached_property
     def asked(self) -> Asked:
         """What the rows say of the batch, whoever answers."""
@@ -76,21 +87,25 @@ def compare(question: Question, implementation: Implementation, references: Refe
     """
     batch = question.batch
     got, failure, message = _ask(batch, implementation)
+    if got is None:
+        answers = range(len(question.answers))
+        return pa.concat_tables([_table(question, implementation, k, None, failure, message) for k in answers])
+    ones = [_shaped(one, (batch.points, *answer.shape)) for one, answer in zip(got, question.answers, strict=True)]
+    question, chosen = question.settled([None if one.fault else one for one in ones])
     tables = []
-    for index, answer in enumerate(question.answers):
-        if got is None:
-            tables.append(_table(question, implementation, index, None, failure, message))
-            continue
-        one = got[index]
-        due = (batch.points, *answer.shape)
-        if not one.fault and one.real.shape != due:
-            one = replace(one, fault=f"shape: got {one.real.shape[1:]}, {answer.shape} is due")
+    for index, one in enumerate(ones):
         if one.fault:
             verdict = Verdict(one.fault.partition(":")[0])
             tables.append(_table(question, implementation, index, None, verdict, one.fault))
         else:
-            tables.append(_table(question, implementation, index, one, None, "", references))
+            tables.append(_table(question, implementation, index, one, None, "", references, chosen[index]))
     return pa.concat_tables(tables)
+
+
+def _shaped(got: modes.Got, due: tuple[int, ...]) -> modes.Got:
+    if got.fault or got.real.shape == due:
+        return got
+    return replace(got, fault=f"shape: got {got.real.shape[1:]}, {due[1:]} is due")
 
 
 def unasked(question: Question, implementation: Implementation, verdict: Verdict, message: str) -> pa.Table:
@@ -128,6 +143,7 @@ def _table(
     failure: Verdict | None,
     message: str,
     references: References | None = None,
+    chosen: NDArray[np.bool_] | None = None,
 ) -> pa.Table:
     batch, answer = question.batch, question.answers[index]
     fmt = batch.format_of(answer.argument)
@@ -140,13 +156,27 @@ def _table(
         nothing = np.full(rows, np.nan)
         judged = Judgement(np.full(rows, CODE[failure or Verdict.NOT_RUN]), nothing, nothing, nothing)
     mismatch = MISMATCH_CODES[judged.verdict]
+    # What lies in the set of right values is right, and which of them it is, a convention.
+    convention = np.zeros(rows, bool) if chosen is None else chosen & (judged.verdict == CODE[Verdict.MATCH])
     forward_wrong = np.zeros(rows, bool)
     if references is not None and mismatch.any():
         forward_wrong = _forward_wrong(question, implementation, references, mismatch, elements)
     witness = _witness(question, answer, mismatch)
     named = (implementation.name, answer.argument)
     return tabulate(
-        Compared(question.asked, *named, elements, got, right, right_imag, judged, witness, forward_wrong, message)
+        Compared(
+            question.asked,
+            *named,
+            elements,
+            got,
+            right,
+            right_imag,
+            judged,
+            witness,
+            forward_wrong,
+            message,
+            convention,
+        )
     )
 
 

@@ -86,6 +86,7 @@ class Compared:
         judged, witness: verdicts and central differences, a row each.
         forward_wrong: bool [rows].
         message: what was raised, or why there is nothing to compare.
+        convention: bool [rows], whether got is one of several right values.
     """
 
     asked: Asked
@@ -99,6 +100,7 @@ class Compared:
     witness: Witness
     forward_wrong: NDArray[np.bool_]
     message: str
+    convention: NDArray[np.bool_]
 
     @property
     def rows(self) -> int:
@@ -122,7 +124,7 @@ def tabulate(compared: Compared) -> pa.Table:
         "verdict": pa.DictionaryArray.from_arrays(pa.array(judged.verdict.astype(np.int16)), _VERDICT_WORDS),
         "absolute_mismatch": _absolute_mismatch(compared),
         "forward_wrong": pa.array(compared.forward_wrong),
-        "convention": pa.array(np.zeros(rows, bool)),
+        "convention": pa.array(compared.convention),
         "witness": _nullable(compared.witness.value),
         "witness_bound": _nullable(compared.witness.bound),
         "message": _constant(compared.message or None, rows),

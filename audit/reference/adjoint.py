@@ -23,7 +23,7 @@ _CHOOSING = frozenset({"select", "gate", "maximum", "minimum"})
 _PLAIN = frozenset({"add", "subtract", "negative", "sum", "select", "gate"})
 
 # Comparisons, as they are where a derivative is asked for.
-_DECIDED = {"less": "decided_less", "less_equal": "decided_less", "equal": "decided_equal"}
+DECIDED = {"less": "decided_less", "less_equal": "decided_less", "equal": "decided_equal"}
 
 
 def pull_back(
@@ -175,8 +175,8 @@ class _Sweep:
         # A condition that is decided already compares numbers, perhaps inputs.
         if condition not in self._depends or node.operation == INPUT or not OPERATIONS[node.operation].logical:
             return condition
-        if node.operation in _DECIDED:
-            return self._builder.apply(_DECIDED[node.operation], *node.operands)
+        if node.operation in DECIDED:
+            return self._builder.apply(DECIDED[node.operation], *node.operands)
         return self._builder.apply(node.operation, *map(self._decided, node.operands))
 
 

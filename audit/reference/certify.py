@@ -392,7 +392,7 @@ def resolved_at(plan: Plan, number: At, bits: int) -> tuple[Resolved, list[arb |
     required = len(program.outputs) - plan.lanes
     given = np.array([number[name] for name in program.inputs])
     if program.rational:
-        found = resolve(program, required, rational.RATIONALS, rational.from_floats(given), plan.task.moving)
+        found = resolve(program, required, rational.RATIONALS, rational.from_floats(given), plan.subject)
         with balls.precision(EXACT_PRECISION):
             ball = {id(x): rational.to_ball(x) for x in found.numbers if x is not None and not isinstance(x, bool)}
             found.values = [None if x is None else rational.to_ball(x) for x in found.values]
@@ -403,7 +403,7 @@ def resolved_at(plan: Plan, number: At, bits: int) -> tuple[Resolved, list[arb |
             ]
     else:
         with balls.precision(bits):
-            found = resolve(program, required, balls.BALLS, balls.from_floats(given), plan.task.moving)
+            found = resolve(program, required, balls.BALLS, balls.from_floats(given), plan.subject)
     if not found.numbers:
         return found, [None] * plan.lanes
     with balls.precision(bits):

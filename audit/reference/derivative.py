@@ -18,9 +18,9 @@ from itertools import accumulate, pairwise
 
 from audit.case import Batch
 from audit.errors import AuditError
-from audit.reference.adjoint import pull_back, push_forward
+from audit.reference.adjoint import DECIDED, pull_back, push_forward
 from audit.reference.mapped import mapped_axes
-from audit.reference.program import Builder, Program
+from audit.reference.program import Builder, Program, ancestors
 from audit.reference.trace import Shape, Trace, trace
 
 # Columns of larger programs are not compared with those of other modes.
@@ -191,6 +191,8 @@ def _task(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: bool
     names = [[str(builder.nodes[node].parameter) for node in argument] for argument in recorded.arguments]
     function = builder.extract(recorded.outputs)
     found, required = _recorded(builder, recorded, names, function, kind, traced, elementwise, careful)
+    if kind != "forward":
+        required += _decisions(builder, recorded, traced)
     ends = list(accumulate((len(nodes) for nodes, _, _ in found), initial=0))
     return Task(
         builder.extract([*(node for nodes, _, _ in found for node in nodes), *recorded.outputs, *required]),
@@ -200,6 +202,21 @@ def _task(recorded: Trace, kind: str, traced: tuple[int, ...], elementwise: bool
         frozenset(name for i in traced for name in names[i]) if kind != "forward" else frozenset(),
         lambda: _task(recorded, kind, traced, elementwise, True),
     )
+
+
+def _decisions(builder: Builder, recorded: Trace, traced: tuple[int, ...]) -> list[int]:
+    """Nodes that have no value where a condition is about to change, even if no derivative flows through a branch."""
+    moving = {node for i in traced for node in recorded.arguments[i]}
+    found: dict[int, None] = {}
+    one = builder.constant(1)
+    for index in ancestors(builder.nodes, recorded.outputs):
+        operation, operands, _ = builder.nodes[index]
+        if not moving.isdisjoint(operands):
+            moving.add(index)
+            if operation in DECIDED:
+                decided = builder.apply(DECIDED[operation], *operands)
+                found[builder.apply("select", decided, one, one)] = None
+    return list(found)
 
 
 _Recorded = list[tuple[list[int], Meaning, bool]]

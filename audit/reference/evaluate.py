@@ -96,6 +96,8 @@ def evaluate(
 
 def series_nodes(program: Program, active: frozenset[str]) -> list[bool]:
     """Which nodes are power series when these inputs are."""
+    if not active:
+        return [False] * len(program.nodes)
     flags: list[bool] = []
     for operation, operands, parameter in program.nodes:
         flags.append(parameter in active if operation == INPUT else any(flags[operand] for operand in operands))
@@ -236,11 +238,13 @@ def _steps(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps
             if name not in functions:
                 expression = dialect.expression(operation, active=flags[index])
                 functions[name] = operator(dialect, expression, len(operands), parameter)
-            for operand in _to_lift(program, flags, index) - lifted.keys():
-                lifted[operand] = len(program.nodes) + len(lifted)
-                steps.append((lifted[operand], lambda x: dialect.scope["lift"]([x]), (operand,)))
-            series = (lifted.get(operand, operand) for operand in operands) if flags[index] else operands
-            steps.append((index, functions[name], tuple(series)))
+            if flags[index]:
+                for operand in _to_lift(program, flags, index):
+                    if operand not in lifted:
+                        lifted[operand] = len(program.nodes) + len(lifted)
+                        steps.append((lifted[operand], lambda x: dialect.scope["lift"]([x]), (operand,)))
+                operands = tuple([lifted.get(operand, operand) for operand in operands])
+            steps.append((index, functions[name], operands))
     return _Steps(places, constants, steps, len(program.nodes) + len(lifted))
 
 

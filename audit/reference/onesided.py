@@ -8,9 +8,9 @@ Inputs that do not move are plain numbers, and results whose weight is exactly z
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import frexp
 from typing import Any, Protocol
 
-import numpy as np
 from flint import arb, arb_series
 
 from audit.reference.balls import ONE, ZERO
@@ -77,7 +77,9 @@ def agrees(meaning: Meaning, choices: Mapping[int, Sequence[arb]], numbers: Numb
         expected = [list(vertex) for vertex in zip(*choices.values(), strict=True)]
     elif order_one:
         # As large as the input itself, so that a step of any size stays in sight of the other numbers.
-        direction = {meaning.partials[index][0]: _step(index, numbers, meaning) for index in choices}
+        sizes = {index: abs(numbers[meaning.partials[index][0]]) for index in choices}
+        largest = max(sizes.values())
+        direction = {meaning.partials[k][0]: _step(k, size or largest) for k, size in sizes.items()}
         live = [place for place, name in enumerate(meaning.weights) if numbers[name]]
         rates = _along(meaning, live, direction, numbers)
         found = None
@@ -96,10 +98,8 @@ def agrees(meaning: Meaning, choices: Mapping[int, Sequence[arb]], numbers: Numb
     return any(all(x.overlaps(y) for x, y in zip(found, vertex, strict=True)) for vertex in expected)
 
 
-def _step(index: int, numbers: Numbers, meaning: Meaning) -> arb:
-    sizes = [abs(numbers[name]) for (name,) in meaning.partials]
-    own = abs(numbers[meaning.partials[index][0]]) or max(sizes)
-    return arb((coefficient(index), int(np.frexp(own)[1]) if own else 0))
+def _step(index: int, size: float) -> arb:
+    return arb((coefficient(index), frexp(size)[1]))
 
 
 def _along(

@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 
 from audit.reference.derivative import Column, Task
 from audit.reference.program import Program
+from audit.reference.resolve import Subject
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,14 @@ class Plan:
     def values(self) -> Program:
         """Every element of every column alone."""
         return Program(self.program.nodes, self.program.outputs[: self.lanes])
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What the results are derivatives of."""
+        owners: list[frozenset[str] | int] = []
+        for column in self.columns:
+            owners.extend(map(frozenset, column.meaning.partials) if column.meaning.partials else range(column.count))
+        return Subject(self.task.moving, owners, self.columns[0].meaning.weights)
 
     @property
     def lanes(self) -> int:

@@ -32,7 +32,7 @@ BLOCK_NUMBERS = 2**17
 FEW = 64
 # mpmath has no opinion of functions of more operations than this: it takes seconds, and the same functions of fewer
 # elements are asked for too. Their Taylor coefficients are compared all the same.
-LARGEST_OPINION = 30_000
+LARGEST_OPINION = 5_000
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 from audit.reference.enclosure import State
 from audit.reference.evaluate import Dialect, NoDerivative, Undecided, operator
 from audit.reference.operations import OPERATIONS
-from audit.reference.program import CONSTANT, INPUT, Program
+from audit.reference.program import CONSTANT, INPUT, Program, ancestors
 
 # More resolutions of results that belong together are not looked at: their derivative counts as undefined.
 MOST_RESOLUTIONS = 64
@@ -81,9 +81,23 @@ class Resolved:
     tangled: bool = False
 
 
-def resolve(
-    program: Program, required: int, dialect: Dialect, given: Sequence[Any], moving: frozenset[str]
-) -> Resolved:
+@dataclass(frozen=True)
+class Subject:
+    """What the results of a program are derivatives of.
+
+    Args:
+        moving: names of the inputs that are differentiated.
+        owners: for each result the inputs that it is differentiated by, or, along a tangent, the index among the
+            required results of the one that it is the derivative of.
+        weights: the names of the weights of the first required results.
+    """
+
+    moving: frozenset[str]
+    owners: Sequence[frozenset[str] | int]
+    weights: tuple[str, ...] = ()
+
+
+def resolve(program: Program, required: int, dialect: Dialect, given: Sequence[Any], subject: Subject) -> Resolved:
     """The results of a careful program at one point.
 
     Args:
@@ -91,9 +105,9 @@ def resolve(
         required: how many results, at its end, must exist and be continuous for the others to exist.
         dialect: balls at the precision of the moment, or exact rationals.
         given: a number per name in ``program.inputs``.
-        moving: names of the inputs that are differentiated.
+        subject: what they are derivatives of.
     """
-    point = _Point(program, dialect, given, moving)
+    point = _Point(program, dialect, given, subject.moving)
     lanes = len(program.outputs) - required
     ends = [point.base[output] for output in program.outputs]
     found = Resolved([State.INCONCLUSIVE] * lanes, [None] * lanes, tied=bool(point.ties))
@@ -108,32 +122,47 @@ def resolve(
         elif not isinstance(end, _Pending):
             found.states[lane], found.values[lane] = State.KNOWN, end
     numbers = point.one_way()
-    for positions in point.components(program.outputs):
-        _settle(point, [p for p in positions if p < lanes], [p for p in positions if p >= lanes], found, numbers)
+    idle = {name for name, number in zip(program.inputs, given, strict=True) if number == 0}
+    for positions, ties in point.components(program.outputs):
+        inside, outside = [p for p in positions if p < lanes], [p for p in positions if p >= lanes]
+        jumping = _settle(point, inside, outside, found, numbers)
+        jumping = [k - lanes for k in jumping]
+        jumping = [k for k in jumping if not (k < len(subject.weights) and subject.weights[k] in idle)]
+        if jumping:
+            names = point.below(ties)
+            for lane, owner in enumerate(subject.owners):
+                if owner in jumping if isinstance(owner, int) else owner & names:
+                    found.states[lane] = State.UNDEFINED
     found.numbers = [numbers.get(index, value) for index, value in enumerate(point.base)]
     found.numbers = [None if isinstance(value, (_Missing, _Pending)) else value for value in found.numbers]
     return found
 
 
-def _settle(point: _Point, lanes: list[int], required: list[int], found: Resolved, numbers: dict[int, Any]) -> None:
-    """Enter what the results of one component are."""
+def _settle(
+    point: _Point, lanes: list[int], required: list[int], found: Resolved, numbers: dict[int, Any]
+) -> list[int]:
+    """Enter what the results of one component are; the positions of required ones that jump."""
     outputs = point.program.outputs
     leaves = point.leaves([outputs[position] for position in (*lanes, *required)])
     if leaves is None:
         found.tangled = True
         for lane in lanes:
             found.states[lane] = State.UNDEFINED
-        return
+        return []
     numbers.update(leaves[0])
     rows = [[leaf.get(outputs[position], point.base[outputs[position]]) for leaf in leaves] for position in required]
     absent = [value for row in rows for value in row if isinstance(value, _Missing)]
-    jumps = any(not _same(point.dialect, row[0], value) for row in rows for value in row if not absent)
+    jumping = [
+        position
+        for position, row in zip(required, rows, strict=True)
+        if not absent and not all(_same(point.dialect, row[0], value) for value in row)
+    ]
     kept: list[int] = []
     for lane in lanes:
         column = [leaf[outputs[lane]] for leaf in leaves]
         lacking = [value for value in column if isinstance(value, _Missing)] + absent
-        if lacking or jumps:
-            certain = jumps or any(value.certain for value in lacking)
+        if lacking or jumping:
+            certain = bool(jumping) or any(value.certain for value in lacking)
             found.states[lane] = State.UNDEFINED if certain else State.INCONCLUSIVE
         elif all(_same(point.dialect, x, y) for x in column[:1] for y in column):
             found.states[lane], found.values[lane] = State.KNOWN, _joined(point.dialect, column)
@@ -147,6 +176,7 @@ def _settle(point: _Point, lanes: list[int], required: list[int], found: Resolve
             vertices.append(corner)
     if kept:
         found.groups.append(Group(kept, vertices))
+    return jumping
 
 
 def _same(dialect: Dialect, x: Any, y: Any) -> bool:
@@ -186,8 +216,14 @@ class _Point:
                 value = self._node(index, self.base, {}, {})
             self.base.append(value)
 
-    def components(self, outputs: Sequence[int]) -> list[list[int]]:
-        """Positions of the results that depend on ties, those that share one together."""
+    def below(self, ties: Sequence[Pair]) -> set[str]:
+        """The inputs that are differentiated and that the numbers of some ties depend on."""
+        nodes = self.program.nodes
+        needed = ancestors(nodes, [index for tie in ties for index in tie if index >= 0])
+        return {str(nodes[i].parameter) for i in needed if nodes[i].operation == INPUT and self.depends[i]}
+
+    def components(self, outputs: Sequence[int]) -> list[tuple[list[int], list[Pair]]]:
+        """Positions of the results that depend on ties, those that share one together, and the ties."""
         place = {tie: bit for bit, tie in enumerate(self.ties)}
         masks: list[int] = []
         for index, value in enumerate(self.base):
@@ -211,7 +247,8 @@ class _Point:
                 else:
                     rest.append((other, positions))
             groups = [*rest, (mask, joined)]
-        return [sorted(positions) for _, positions in groups]
+        ties = list(self.ties)
+        return [(sorted(positions), [t for bit, t in enumerate(ties) if mask >> bit & 1]) for mask, positions in groups]
 
     def one_way(self) -> dict[int, Any]:
         """What the nodes that are open become under one of the resolutions."""
@@ -271,7 +308,9 @@ class _Point:
             return _Missing(any(number.certain for number in missing))
         pending = [number for number in numbers if isinstance(number, _Pending)]
         if pending:
-            return _Pending(pending[0].tie, operation in _STEADY and all(number.bounded for number in pending))
+            # The tie met last first: what it leaves out need not be settled.
+            last = max(pending, key=lambda number: number.tie[1])
+            return _Pending(last.tie, operation in _STEADY and all(number.bounded for number in pending))
         if operation in _COMPARING or operation == "sign":
             compared = self._compared(index, operation, operands, numbers, settled)
             if compared is not None:
