@@ -16,7 +16,7 @@ from audit.operation import REAL_FORMATS, Operation
 
 def _strided(x: Any, shape: tuple[int, ...] | None, strides: tuple[int, ...] | None, offset: int) -> Any:
     x = np.asarray(x)
-    shape = x.shape if shape is None else shape
+    shape = tuple(x.shape) if shape is None else shape
     if strides is None:
         # Of the new shape: MLX's description says the array's own, which would reach beyond it.
         strides = tuple(int(np.prod(shape[place + 1 :])) for place in range(len(shape)))

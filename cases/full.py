@@ -1,4 +1,4 @@
-"""Arrays filled with one value, or with the value of an array that is repeated; of a model array only the shape counts."""
+"""Arrays filled with one value or with an array that is repeated; of a model array only the shape counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from cases.fitting import numpy_allows
 
 _ALL = (*REAL_FORMATS, "complex64")
 _SUM = Tolerance(terms=2, reason="the derivative of a repeated value is a sum in the format")
-# Exponents that every float format holds.
 _TYPES: tuple[Any, ...] = ("float16", "float32")
 
 

@@ -1,4 +1,4 @@
-"""Elements replaced: the derivative by the array is zero where it was overwritten, that by the value is what was put in."""
+"""Elements replaced: where the array was overwritten its derivative is zero, and that of the value begins."""
 
 from __future__ import annotations
 
