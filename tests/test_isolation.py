@@ -149,12 +149,31 @@ def test_a_worker_killed_once_from_outside_makes_no_crash(run: Run) -> None:
     assert any("SIGKILL" in note for note in notes.notes)
 
 
+def test_a_crash_that_does_not_happen_again_is_told(run: Run) -> None:
+    due, _ = run()
+    rows, outcome = run("segfault once:7")
+    assert rows == due
+    assert outcome.failures == []
+    told = "a worker ended (SIGSEGV) at plain forward, mx.square(x) + x, float32, forward, and did not when all was"
+    assert [told in note for note in outcome.notes] == [True]
+
+
+def test_a_batch_that_kills_only_after_others_is_blamed(run: Run) -> None:
+    due, _ = run()
+    rows, outcome = run("third:7")
+    assert [row["verdict"] for row in rows] == ["match"] * 32 + ["crash"] * 16
+    assert rows[:32] == due[:32]
+    said = "SIGABRT: libc++abi: terminating due to uncaught exception; not when it was asked alone"
+    assert {row["message"] for row in rows[32:]} == {said}
+    assert (outcome.failures, outcome.notes) == ([], [])
+
+
 def test_points_that_kill_only_together_are_blamed_together(run: Run) -> None:
     rows, _ = run("together:4,5", keyword="deadly and vjp")
     # The smallest span of halving that holds both.
     assert [x_of(row) for row in rows if row["verdict"] == "crash"] == list(range(1, 9))
     assert {row["message"] for row in rows if row["verdict"] == "crash"} == {
-        "SIGABRT: libc++abi: terminating due to uncaught exception; only if these 8 points are asked together"
+        "SIGABRT: libc++abi: terminating due to uncaught exception; the halves of these 8 points did not"
     }
     assert {row["verdict"] for row in rows} == {"crash", "match"}
 

@@ -13,7 +13,7 @@ from audit.run.process import Death
 from audit.run.search import DEATHS, Search
 from audit.verdict import Verdict
 
-SIGHT = Sight(1, None, 0, 0, "mlx")
+SIGHT = Sight(1, None, 0, 0, "mlx", "")
 CRASH = Death(Verdict.CRASH, "SIGABRT", SIGHT, outside=False)
 HANG = Death(Verdict.HANG, "no answer", SIGHT, outside=False)
 KILLED = Death(Verdict.CRASH, "SIGKILL", SIGHT, outside=True)

@@ -150,7 +150,7 @@ def _perform(
         say(f"note: {len(done.notes) - NOTES} more notes are in {near(folder)}/summary.md.")
     for judged in done.judged:
         say(*_told(judged, done))
-    say(f"{near(folder)}/summary.md")
+    say("; ".join(f"{what}: {much}" for what, much in done.costs), f"{near(folder)}/summary.md")
     return done, request
 
 

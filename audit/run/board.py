@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from audit.case import Batch
 from audit.run.blame import Unit
 
-_RECORD = struct.Struct("<QqqqQ16s")
+_RECORD = struct.Struct("<QqqqQ16s256s")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Sight:
         points: how many points the batch has.
         numbers: how many numbers its primals have.
         kind: the kind of work, as in `audit.watch`.
+        question: the batch in words.
     """
 
     change: int
@@ -33,6 +34,7 @@ class Sight:
     points: int
     numbers: int
     kind: str
+    question: str
 
 
 class Board:
@@ -51,23 +53,30 @@ class Board:
 
     def read(self) -> Sight:
         """What is shown."""
-        change, batch, implementation, points, numbers, kind = _RECORD.unpack_from(self._page)
+        change, batch, implementation, points, numbers, *texts = _RECORD.unpack_from(self._page)
         unit = None if batch < 0 or not change else Unit(batch, implementation)
-        return Sight(change, unit, points, numbers, kind.rstrip(b"\0").decode())
+        kind, question = (text.rstrip(b"\0").decode(errors="replace") for text in texts)
+        return Sight(change, unit, points, numbers, kind, question)
 
     def turn(self, kind: str) -> None:
         """Show another kind of work."""
-        seen = self._sight
-        self._show(Sight(seen.change + 1, seen.unit, seen.points, seen.numbers, kind))
+        self._show(replace(self._sight, change=self._sight.change + 1, kind=kind))
 
     def begin(self, unit: Unit | None, batch: Batch | None = None) -> None:
         """Show another unit, or that there is none."""
         points = batch.points if batch else 0
         numbers = sum(primal.size for primal in batch.primals) if batch else 0
-        self._show(Sight(self._sight.change + 1, unit, points, numbers, self._sight.kind))
+        self._show(Sight(self._sight.change + 1, unit, points, numbers, self._sight.kind, _words(batch)))
 
     def _show(self, sight: Sight) -> None:
         unit = sight.unit or Unit(-1, -1)
         self._sight = sight
-        numbers = (sight.points, sight.numbers, sight.kind.encode())
-        _RECORD.pack_into(self._page, 0, sight.change, unit.batch, unit.implementation, *numbers)
+        numbers = (unit.batch, unit.implementation, sight.points, sight.numbers)
+        _RECORD.pack_into(self._page, 0, sight.change, *numbers, sight.kind.encode(), sight.question.encode())
+
+
+def _words(batch: Batch | None) -> str:
+    if batch is None:
+        return ""
+    words = (batch.group, batch.function.text, batch.format.name, batch.mode.kind, batch.wrap)
+    return ", ".join(word for word in words if word)

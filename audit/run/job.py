@@ -108,7 +108,7 @@ def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: 
         raise AuditError("Nothing could be run: " + "; ".join([*_broken(plan), *outcome.failures][:3]))
     store.seal([key for key in keys if key in there], outcome.remarks())
     failures = [*_broken(plan), *outcome.failures, *outcome.contradictions]
-    notes = [*failures, *_skipped(plan), *notes]
+    notes = [*failures, *_skipped(plan), *outcome.notes, *notes]
     if outcome.unkept:
         notes.append(f"Right values are not kept for the next run: {outcome.unkept}. Set GRADAUDIT_CACHE.")
     costs = _costs(folder)

@@ -29,6 +29,7 @@ class Outcome:
         compilations: kernels that MLX compiled.
         contradictions: places where reference and witness, or reference and second opinion, disagree.
         failures: shards that could not be run, and why; the others were.
+        notes: what else the reader of the reports should know, a sentence each.
         unkept: why right values are not kept for the next run, or an empty string.
     """
 
@@ -38,6 +39,7 @@ class Outcome:
     compilations: int = 0
     contradictions: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unkept: str = ""
 
     @property
@@ -89,6 +91,7 @@ class Outcome:
             total.compilations += outcome.compilations
             total.contradictions += outcome.contradictions
             total.failures += outcome.failures
+            total.notes += outcome.notes
             total.unkept = total.unkept or outcome.unkept
         return total
 

@@ -63,7 +63,7 @@ class Search:
         if not dying:
             again = self.confirm(span)
             if again:
-                self._blame(span, again, f"; only if these {span.points} points are asked together")
+                self._blame(span, again, f"; the halves of these {span.points} points did not")
 
     def _alone(self, span: Span, death: Death | None = None) -> bool:
         """Blame a span if it kills by itself, twice where the first time may have another reason."""

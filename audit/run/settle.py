@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from audit.errors import AuditError
 from audit.run.blame import Blamed, Span, Unit
@@ -25,6 +23,8 @@ HASTE = 1 / 6
 SEARCHES = 50
 # A worker may end so many times while it does not ask MLX, or be killed from outside, before its shard is given up.
 CHANCES = 5
+# So many units of a shard may kill once and not again, and are told in a note; more are blamed.
+RARE = 2
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Settling:
     lane: Lane
     noted: Callable[[str], None]
     _blame: dict[Unit, tuple[Blamed, ...]] = field(default_factory=dict)
-    _unexplained: Counter[Unit] = field(default_factory=Counter)
+    _unexplained: dict[Unit, Death] = field(default_factory=dict)
     _searches: int = 0
 
     def run(self) -> Outcome:
@@ -103,38 +103,49 @@ class Settling:
 
     def _run(self, spool: Spool) -> Outcome:
         lost = 0
-        kept: Path | None = None
+        # Nearly all shards do not kill: only one that did is worth the writing.
+        keep: Spool | None = None
         while True:
-            end = self.lane.ask(Task(self.shard.key, dict(self._blame), kept))
+            end = self.lane.ask(Task(self.shard.key, dict(self._blame), keep))
             if isinstance(end, Finished):
+                end.outcome.notes += self._notes()
                 return end.outcome
-            # Nearly all shards do not kill: only one that did is worth the writing.
-            kept = spool.folder
-            self.noted(f"{self.shard.label}: a worker ended ({end.message}); the part is done again")
-            if end.sight.unit is None or not self._explain(end.sight.unit, end):
-                lost += 1
+            at = f" at {end.sight.question}" if end.sight.question else ""
+            self.noted(f"{self.shard.label}: a worker ended ({end.message}){at}; the part is done again")
+            explained = end.sight.unit is not None and self._explain(end.sight.unit, end)
+            keep = replace(spool, fresh=not explained)
+            if not explained:
+                lost += end.sight.kind != "mlx" or end.outside
+                # The reason may lie in what was asked before: all is asked again, by a worker that asked nothing yet.
+                self.lane.close()
                 if lost == CHANCES:
                     doing = end.sight.kind or "starting"
-                    message = f"its workers ended {lost} times, the last while {doing}: {end.message}"
+                    message = f"its workers ended {lost} times, the last while {doing}{at}: {end.message}"
                     return Outcome(failures=[f"{self.shard.label} could not be run: {message}"])
 
     def _explain(self, unit: Unit, end: Death) -> bool:
         """Blame points of the unit at which a worker died, if there is reason to."""
-        points = end.sight.points
+        points, own = end.sight.points, end.sight.kind == "mlx" and not end.outside
         if unit in self._blame:
-            found = [] if end.outside else [self._whole(end, "; with the points that were not blamed alone")]
+            found = [self._whole(end, "; with the points that were not blamed alone")] if own else []
         elif self._searches >= SEARCHES:
-            found = [self._whole(end, f"; asked with {points - 1} others, not singled out")]
+            found = [self._whole(end, f"; asked with {points - 1} others, not singled out")] if own else []
         else:
             self._searches += 1
             found = self._search(unit, points)
-            if not found:
-                self._unexplained[unit] += 1
-                if self._unexplained[unit] > 1 and not end.outside and end.sight.kind == "mlx":
-                    found = [self._whole(end, "; only after the batches before it")]
+            if not found and own:
+                if unit in self._unexplained or len(self._unexplained) == RARE:
+                    found = [self._whole(end, "; not when it was asked alone")]
+                self._unexplained[unit] = end
         if found:
             self._blame[unit] = tuple(found)
         return bool(found)
+
+    def _notes(self) -> list[str]:
+        """What the library did once, and not again."""
+        once = [end for unit, end in self._unexplained.items() if unit not in self._blame]
+        what = "and did not when all was asked again"
+        return [f"{self.shard.label}: a worker ended ({end.message}) at {end.sight.question}, {what}." for end in once]
 
     def _whole(self, end: Death, circumstances: str) -> Blamed:
         return Blamed(Span(0, end.sight.points), end.verdict, end.message + circumstances)

@@ -21,14 +21,16 @@ class Spool:
 
     Args:
         folder: it is made when the first table is written.
+        fresh: whether what it holds is not to be read: all is asked again.
     """
 
     folder: Path
+    fresh: bool = False
 
     def read(self, unit: Unit) -> tuple[pa.Table, list[str]] | None:
         """The rows of a unit and the contradictions that came up with them; None if it is not finished."""
         path = self._path(unit)
-        if not path.exists():
+        if self.fresh or not path.exists():
             return None
         with pa.OSFile(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()

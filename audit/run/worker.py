@@ -24,6 +24,7 @@ from audit.run.blame import Blamed, Span, Unit
 from audit.run.board import Board
 from audit.run.outcome import Outcome
 from audit.run.plan import Selection
+from audit.run.spool import Spool
 
 _PARENT_DIED = 1
 
@@ -56,13 +57,13 @@ class Task:
     Args:
         shard: its key.
         blame: points that get their verdict without being asked.
-        spool: a folder that keeps what is finished of the shard, in case that the worker dies.
+        spool: keeps what is finished of the shard, in case that the worker dies.
         only: a unit, and the points of it that are asked for nothing but whether the worker survives.
     """
 
     shard: str
     blame: Mapping[Unit, tuple[Blamed, ...]] = field(default_factory=dict)
-    spool: Path | None = None
+    spool: Spool | None = None
     only: tuple[Unit, Span] | None = None
 
 
@@ -105,7 +106,6 @@ def _serve(connection: Connection, setting: Setting) -> None:
     from audit.run.execute import Session, run_and_write
     from audit.run.kernels import Kernels, compiler_seconds
     from audit.run.plan import plan
-    from audit.run.spool import Spool
     from audit.store import Store
     from audit.watch import WATCH
 
@@ -127,6 +127,8 @@ def _serve(connection: Connection, setting: Setting) -> None:
     while True:
         task: Task = connection.recv()
         board.begin(None)
+        # gmpy2 takes a division by zero, whoever's it is, for an overflow of its own.
+        signal.signal(signal.SIGFPE, signal.SIG_DFL)
         shard = shards.get(task.shard)
         if shard is None:
             connection.send(Refused(f"A worker does not know the part {task.shard!r}: the cases changed. Run again."))
@@ -138,8 +140,8 @@ def _serve(connection: Connection, setting: Setting) -> None:
                     session.try_out(shard, *task.only)
                 connection.send(Finished(Outcome(), _memory()))
             else:
-                spool = Spool(task.spool) if task.spool else None
-                connection.send(Finished(run_and_write(session, shard, store, task.blame, spool), _memory()))
+                outcome = run_and_write(session, shard, store, task.blame, task.spool)
+                connection.send(Finished(outcome, _memory()))
         except AuditError as error:
             connection.send(Refused(str(error)))
 

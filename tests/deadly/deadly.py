@@ -64,6 +64,24 @@ def _killed_once() -> None:
     _killed()
 
 
+def _segfault_once() -> None:
+    try:
+        Path(os.environ["GRADAUDIT_TEST_MARK"]).touch(exist_ok=False)
+    except FileExistsError:
+        return
+    _segfault()
+
+
+_asked = []
+
+
+def _third() -> None:
+    """Die at the third batch that this process asks."""
+    _asked.append(True)
+    if len(_asked) == 3:
+        _abort()
+
+
 def _wait() -> None:
     """Until the test says so; the mark tells who waits."""
     Path(os.environ["GRADAUDIT_TEST_MARK"]).write_text(str(os.getpid()))
@@ -74,6 +92,8 @@ def _wait() -> None:
 WAYS: dict[str, Callable[[], None]] = {
     "abort": _abort,
     "segfault": _segfault,
+    "segfault once": _segfault_once,
+    "third": _third,
     "hang": _hang,
     "raise": _raise,
     "leave": _leave,
