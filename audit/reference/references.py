@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +35,18 @@ FEW = 64
 # mpmath has no opinion of functions of more operations than this: it takes seconds, and the same functions of fewer
 # elements are asked for too. Their Taylor coefficients are compared all the same.
 LARGEST_OPINION = 5_000
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for cycles: programs are hundreds of thousands of tuples, none of which refers back."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @dataclass(frozen=True)
@@ -115,6 +129,7 @@ class References:
         return self._clock.seconds
 
     @during("references")
+    @_uncollected()
     def enclose(self, batch: Batch, *, exact: bool = False) -> list[Answer]:
         """The right values of a batch, one answer per compared argument.
 
