@@ -14,6 +14,7 @@ from audit.errors import AuditError
 from audit.formats import COMPLEX64, FLOAT32, FLOAT64, Format
 from audit.reference import References, State
 from audit.reference.arrays.ordering import network
+from audit.reference.trace import trace
 from tests.reference_examples import batch, function
 
 Array = np.ndarray[Any, Any]
@@ -503,6 +504,23 @@ def test_softmax_and_logsumexp_at_the_ends_of_float64() -> None:
     (answer,) = references.enclose(batch(f, "forward", (0,), [x], []))
     assert answer.real.to_format(FLOAT64).value.tolist() == [huge, -huge, huge, 800.0]
     assert references.disagreements == []
+
+
+@pytest.mark.parametrize(
+    ("body", "nodes"),
+    [
+        (lambda m, x: m.sum(x), 1),
+        (lambda m, x: m.max(x), 4095),
+        (lambda m, x: m.softmax(x), 2 * 4096 + 1),
+        (lambda m, x: m.layer_norm(x.reshape(64, 64), eps=1), 3 * 4096 + 64 * 6),
+        (lambda m, x: m.matmul(x.reshape(64, 64), x[:64]), 64),
+        (lambda m, x: m.logsumexp(x), 4096 + 2),
+    ],
+)
+def test_functions_of_long_arrays_record_few_operations(body: Any, nodes: int) -> None:
+    recorded = trace(body, ((4096,),), (1,), 1)
+    # One constant or two beside the inputs and the operations.
+    assert len(recorded.builder.nodes) <= 4096 + nodes + 2
 
 
 def test_one_element_and_none() -> None:
