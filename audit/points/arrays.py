@@ -226,7 +226,8 @@ def _moved(place: Place, base: Arrays, symmetry: object) -> Iterator[Arrays]:
         yield moved
     if isinstance(symmetry, Shift):
         k = names.index(symmetry.argument)
-        for exponent in (4, place.format.precision - 4, place.format.precision + 4, place.format.emax - HEADROOM):
+        precision, top = place.format.precision, place.format.emax - HEADROOM
+        for exponent in sorted({min(e, top) for e in (4, precision - 4, precision + 4, top)}):
             for sign in (1.0, -1.0):
                 yield _with(base, k, base[k] + sign * float(power(exponent)))
 
