@@ -97,7 +97,7 @@ def found_in(
     """The defects that a run of these batches has."""
     table = rows_of(batches, implementation, *others)
     subjects = of_batches(ORIGIN.case, batches)
-    return find_defects(lambda: iter([table]), implementation, subjects, REFERENCES, **options)
+    return find_defects(lambda _: iter([table]), implementation, subjects, REFERENCES, **options)
 
 
 def ruled(forward: Callable[..., Any], vjp: Callable[..., Any]) -> Callable[..., Any]:

@@ -76,9 +76,9 @@ def test_ids_are_the_same_when_the_rows_come_in_another_order() -> None:
     batches = list(EXAMPLES["range"].batches())
     table = rows_of(batches)
     subjects = of_batches(ORIGIN.case, batches)
-    first = find_defects(lambda: iter([table]), STOCK, subjects, REFERENCES)
+    first = find_defects(lambda _: iter([table]), STOCK, subjects, REFERENCES)
     halves = [table.slice(len(table) // 2), table.slice(0, len(table) // 2)]
-    second = find_defects(lambda: iter(halves), STOCK, subjects, REFERENCES)
+    second = find_defects(lambda _: iter(halves), STOCK, subjects, REFERENCES)
     assert [f.to_json() for f in first.defects] == [f.to_json() for f in second.defects]
 
 

@@ -58,6 +58,9 @@ def band(line: Line, fmt: Format, asker: Asker) -> Band | None:
     elementwise = line.place.subject.function.elementwise
     asked = exponents if elementwise else _some(exponents)
     strip = _ask(line, fmt, asker, asked)
+    # Where even 1 is inaccurate, that is another defect than the one whose band is looked for.
+    if strip.get(min(strip, key=abs, default=0)) == "inaccurate":
+        return None
     if not elementwise:
         for right, wrong in _edges(strip):
             while abs(wrong - right) > 1:

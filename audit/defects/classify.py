@@ -5,21 +5,25 @@ The order of the tests matters: each takes what the ones before it left.
 1. What was raised, or came back in another shape, speaks for itself.
 2. Asked plainly at the same point, is it right? Then the transform or the layout is what is wrong.
 3. NaN and infinities: at singular points with nothing right below them, poison; else range.
-4. Numbers: wrong beyond some reach and right below it, range; complex only, conjugate; float64 only by a shorter
-   format's error, or half precision only, precision; with one parameter only, a dropped parameter; at a few ordinary
-   points by very different amounts, cancellation.
+4. Numbers that are wrong, all verdicts of a question together, by the reaches at which they are: wrong beyond some
+   reach and right below it, range; complex only, conjugate; by a shorter format's error, or in half precision only,
+   precision; with one parameter only, a dropped parameter; at a few ordinary points by very different amounts,
+   cancellation.
+
+The vjp and the jvp of one argument are one question. Other formats follow float32 where both are wrong: half precision
+has too few exponents to tell range from cancellation, and float64 is often computed in float32.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from audit.defects.again import Asker, is_wrong, place_of
 from audit.defects.classes import Class
+from audit.defects.defect import rule_of
 from audit.defects.evidence import Bucket, Cell, Evidence, Tally
 from audit.defects.subjects import Subject, Subjects
 from audit.errors import AuditError
@@ -29,6 +33,8 @@ HALF = ("float16", "bfloat16")
 # NaN and infinities, and the names of everything that is a number.
 NOT_NUMBERS = ("nan", "overflowed")
 NUMBERS = ("nonzero", "vanished", "sign", "wrong", "inaccurate")
+# Classes of a rule that is wrong at ordinary points: what else it does elsewhere follows.
+EVERYWHERE = (Class.VALUE, Class.DROPPED, Class.CONJUGATE)
 
 _MISSING = re.compile(r"not (yet )?(been )?implemented|cannot calculate|not supported|unsupported", re.IGNORECASE)
 _SHAPES = re.compile(r"shape|broadcast|dimension|axis|axes|size|reshape", re.IGNORECASE)
@@ -39,6 +45,62 @@ ORDINARY = 3
 SHORTER = 2.0**-10
 # Relative errors that differ by less than this factor are much the same.
 ALIKE = 16.0
+# A part of the exponent range, as a share of the largest exponent, over which a rule must be right to be right again.
+GAP = 3
+# Relative errors below this are those of float32 and its functions.
+SINGLE = 2.0**-18
+
+
+@dataclass
+class Question:
+    """All that a run says of one question: every layout, and every set of traced arguments that must not matter.
+
+    Args:
+        tally: how often it is right and wrong.
+        least, most: relative errors lie between.
+        near: the largest relative error at ordinary points that are not singular.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    least: float = np.inf
+    most: float = 0.0
+    near: float = 0.0
+
+    def numbers(self) -> np.ndarray:
+        """How often a wrong number was returned, by reach."""
+        found = [counts.sum(axis=0) for verdict, counts in self.tally.wrong.items() if verdict in NUMBERS]
+        return np.sum(found, axis=0) if found else np.zeros(self.tally.right.shape[1], np.int64)
+
+    def ordinary(self) -> tuple[int, int]:
+        """How many comparisons at ordinary points are wrong, and how many are right."""
+        wrong = sum(int(counts[:, : ORDINARY + 1].sum()) for counts in self.tally.wrong.values())
+        return wrong, int(self.tally.right[:, : ORDINARY + 1].sum())
+
+    def gross(self) -> bool:
+        """Whether most wrong numbers at ordinary points are not even near the right ones."""
+        near = {verdict: int(counts[:, : ORDINARY + 1].sum()) for verdict, counts in self.tally.wrong.items()}
+        return sum(near.get(verdict, 0) for verdict in ("wrong", "sign", "vanished")) > near.get("inaccurate", 0)
+
+    def right_below(self, reach: int, place: int | None = None) -> bool:
+        """Whether anything is right below a reach; at singular points (1), at others (0), or at either (None)."""
+        right = self.tally.right if place is None else self.tally.right[place : place + 1]
+        return bool(right[:, :reach].sum())
+
+    def right_around(self) -> bool:
+        """Whether every number at ordinary points that are not singular is right."""
+        wrong = [counts[0, : ORDINARY + 1].any() for verdict, counts in self.tally.wrong.items() if verdict in NUMBERS]
+        return bool(self.tally.right[0, : ORDINARY + 1].sum()) and not any(wrong)
+
+    def clusters(self, gap: int) -> list[int]:
+        """The reaches at which wrong numbers begin, again after it was right over a gap."""
+        wrong = np.flatnonzero(self.numbers())
+        right = self.tally.right.sum(axis=0) > 0
+        starts: list[int] = []
+        for place, reach in enumerate(wrong.tolist()):
+            before = wrong[place - 1] if place else -1
+            if not starts or right[before + 1 : reach].sum() >= gap:
+                starts.append(reach)
+        return starts
 
 
 @dataclass
@@ -54,36 +116,41 @@ class Classifier:
     evidence: Evidence
     subjects: Subjects
     asker: Asker
-    _merged: dict[Cell, Tally] = field(default_factory=dict)
-    # Least and largest relative error by question.
-    _errors: dict[Cell, tuple[float, float]] = field(default_factory=dict)
+    _questions: dict[Cell, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for cell, tally in self.evidence.tallies.items():
             if cell.wrap.startswith("vmap"):
                 continue
-            found = self._merged.setdefault(_question(cell), Tally())
+            found = self._questions.setdefault(_question(cell), Question()).tally
             found.right += tally.right
             for verdict, counts in tally.wrong.items():
                 found.wrong[verdict] += counts
         for bucket in self.evidence.buckets.values():
-            question = _question(bucket.key.cell)
-            least, most = self._errors.get(question, (np.inf, 0.0))
-            self._errors[question] = (min(least, bucket.least), max(most, bucket.most))
+            question = self._questions.setdefault(_question(bucket.key.cell), Question())
+            question.least = min(question.least, bucket.least)
+            question.most = max(question.most, bucket.most)
+            if bucket.key.region == 0 and not bucket.key.singular:
+                question.near = max(question.near, bucket.most)
 
     def classify(self, bucket: Bucket) -> Class:
         """The class of a bucket's rows."""
         key = bucket.key
-        told = _spoken(key.verdict, key.message, mapped=key.cell.wrap.startswith("vmap"))
-        if told is Class.MISSING or told is Class.CRASH:
+        told = _spoken(key.verdict, key.message)
+        if told is Class.MISSING:
             return told
         if key.cell != key.cell.plain and self._plainly_right(bucket):
             return Class.VMAP if key.cell.wrap.startswith("vmap") else Class.CONSISTENCY
         if told is not None:
             return told
-        if key.verdict in NOT_NUMBERS:
+        reach = int(bucket.rows[0][0][1])
+        if key.verdict not in NUMBERS:
             return self._not_a_number(bucket)
-        return self._number(bucket)
+        around = (self._of(key.cell), self._of(key.cell._replace(format="float32")))
+        if key.singular and reach <= ORDINARY and bucket.most >= 0.5 and any(q.right_around() for q in around):
+            # A wrong member at a kink, a pole that counts for nothing: not what happens beside it.
+            return Class.VALUE
+        return self._number(key.cell, reach)
 
     def _plainly_right(self, bucket: Bucket) -> bool:
         """Whether the same question is right at the same points without transform and in contiguous arrays."""
@@ -102,86 +169,71 @@ class Classifier:
         return asked > 0
 
     def _not_a_number(self, bucket: Bucket) -> Class:
-        key, tally = bucket.key, self._tally(bucket.key.cell)
+        key, question = bucket.key, self._of(bucket.key.cell)
+        if question.numbers()[: ORDINARY + 1].any():
+            kind = self._number(key.cell, ORDINARY)
+            if kind in EVERYWHERE:
+                return kind
         place = int(key.singular)
-        if self._right_below(tally, place, _least_reach(tally, [key.verdict], place)):
+        wrong = np.flatnonzero(question.tally.wrong[key.verdict][place]) if key.verdict in question.tally.wrong else []
+        if len(wrong) and question.right_below(int(wrong[0]), place):
             return Class.RANGE
-        if not key.singular:
-            # Wrong at every ordinary point: not the range.
-            return Class.RANGE if self._far(bucket) else Class.POISON
-        return Class.POISON
-
-    def _number(self, bucket: Bucket) -> Class:
-        key, tally = bucket.key, self._tally(bucket.key.cell)
         fmt = lookup(key.cell.format)
-        smallest, largest = self._errors[_question(key.cell)]
-        least = min(_least_reach(tally, [key.verdict], place) for place in (0, 1))
-        below = self._right_below(tally, 0, least) or self._right_below(tally, 1, least)
-        if least > fmt.precision + 2 and least > ORDINARY and (below or self._far(bucket)):
+        far = bucket.rows[0][0][1] > max(ORDINARY, fmt.emax // 4)
+        return Class.RANGE if far and not key.singular else Class.POISON
+
+    def _number(self, cell: Cell, reach: int) -> Class:
+        """The class of wrong numbers of a question at a reach."""
+        fmt, question = lookup(cell.format), self._of(cell)
+        if rule_of(cell.mode) == "second":
+            first = cell._replace(mode="vjp", argument=cell.argument.split(",")[0])
+            if self._of(first).numbers().any():
+                return self._number(first, reach)
+        single = self._of(cell._replace(format="float32"))
+        if cell.format in HALF and single.numbers().any():
+            return self._number(cell._replace(format="float32"), reach)
+        starts = question.clusters(max(ORDINARY, fmt.emax // GAP)) or [0]
+        begun = max((start for start in starts if start <= reach), default=starts[0])
+        below = question.right_below(begun)
+        far = begun > max(ORDINARY, fmt.emax // 4)
+        if (begun != starts[0] and begun > ORDINARY) or (begun > fmt.precision + 2 and (below or far)):
             return Class.RANGE
-        if fmt.parts == 2 and largest > SHORTER and self._right_in(key.cell, ("float32",), key.verdict):
+        if question.most == 0:
+            # Zero was due everywhere.
+            return Class.VALUE
+        if fmt.parts == 2 and question.most > SHORTER and _is_right(single):
             return Class.CONJUGATE
-        if key.cell.format in HALF and self._right_in(key.cell, ("float32",), key.verdict):
-            # Far points of half precision are near ones of others; there the exponents tell.
-            return Class.RANGE if least >= fmt.emax // 2 - 1 and below else Class.PRECISION
-        if (
-            key.cell.format == "float64"
-            and bucket.most < SHORTER
-            and self._right_in(key.cell, ("float32",), key.verdict)
-        ):
+        if cell.format in HALF and _is_right(single):
+            return Class.RANGE if begun >= fmt.emax // 2 - 1 and below else Class.PRECISION
+        if cell.format == "float64" and 0 < (question.near or question.most) < SINGLE:
             return Class.PRECISION
-        if self._only_with_parameters(key.cell):
-            return Class.DROPPED
-        near_wrong, near_right = self._near(tally)
-        if fmt.parts == 1 and set(_present(tally)) == {"vanished"} and near_wrong > 9 * near_right:
-            return Class.DROPPED
-        gradual = any(verdict in tally.wrong for verdict in ("inaccurate", "wrong", "sign"))
-        if not gradual and below and least > 0:
-            # From right to nothing at once: no terms cancel more and more.
-            return Class.RANGE
-        if near_wrong <= near_right and (largest > ALIKE * smallest or largest > SHORTER):
-            return Class.CANCELLATION
-        if largest < 0.05:
+        if cell.format == "float64" and single.numbers().any():
+            return self._number(cell._replace(format="float32"), reach)
+        return self._ordinary(cell, question, begun, below=below)
+
+    def _ordinary(self, cell: Cell, question: Question, begun: int, *, below: bool) -> Class:
+        """The class of numbers that are wrong at ordinary points, or not far from them."""
+        wrong, right = question.ordinary()
+        mostly = wrong > right
+        if mostly and question.near < SHORTER:
             return Class.PRECISION
-        return Class.VALUE
-
-    def _far(self, bucket: Bucket) -> bool:
-        fmt = lookup(bucket.key.cell.format)
-        return bucket.rows[0][0][1] > max(ORDINARY, fmt.emax // 4)
-
-    def _right_below(self, tally: Tally, place: int, reach: int) -> bool:
-        return bool(tally.right[place, :reach].sum())
-
-    def _near(self, tally: Tally) -> tuple[int, int]:
-        """How many ordinary comparisons are wrong, and how many are right."""
-        wrong = sum(int(counts[:, : ORDINARY + 1].sum()) for counts in tally.wrong.values())
-        return wrong, int(tally.right[:, : ORDINARY + 1].sum())
-
-    def _right_in(self, cell: Cell, formats: Iterable[str], verdict: str) -> bool:
-        """Whether another format has rows of the same question, and none near 1 that is wrong in that way."""
-        found = False
-        for fmt in formats:
-            tally = self._tally(cell._replace(format=fmt))
-            found |= bool(tally.right.sum())
-            for name, counts in tally.wrong.items():
-                alike = name == verdict or (name in NUMBERS and verdict in NUMBERS)
-                if alike and counts[:, : lookup(fmt).precision].any():
-                    return False
-        return found
+        if mostly and self._only_with_parameters(cell):
+            return Class.DROPPED
+        if wrong > 9 * right and set(_present(question.tally)) == {"vanished"}:
+            return Class.DROPPED
+        if not mostly and not question.gross():
+            gradual = any(verdict in question.tally.wrong for verdict in ("inaccurate", "wrong", "sign"))
+            if not gradual and below and begun > 0:
+                # From right to nothing at once: no terms cancel more and more.
+                return Class.RANGE
+            if question.most > ALIKE * question.least or question.most > SHORTER:
+                return Class.CANCELLATION
+        return Class.PRECISION if question.most < 0.05 else Class.VALUE
 
     def _only_with_parameters(self, cell: Cell) -> bool:
         """Whether the operation is right with its default parameters where it is asked so."""
-        subject = self.subjects[cell.case, cell.function]
-        others = self._siblings(subject, cell)
-        if not others:
-            return False
-        right = 0
-        for other in others:
-            tally = self._tally(other)
-            right += int(tally.right[:, : ORDINARY + 1].sum())
-            if any(name in NUMBERS for name in _present(tally)):
-                return False
-        return right > 0
+        found = [self._of(other) for other in self._siblings(self.subjects[cell.case, cell.function], cell)]
+        return any(_is_right(question) for question in found)
 
     def _siblings(self, subject: Subject, cell: Cell) -> list[Cell]:
         """The same question of the function whose parameters are the defaults; none if this is it."""
@@ -197,32 +249,30 @@ class Classifier:
             return []
         return [cell._replace(case=case, function=function)]
 
-    def _tally(self, cell: Cell) -> Tally:
-        """All that is known of a plain question: every layout and transform, and other sets of traced arguments."""
-        return self._merged.get(_question(cell)) or Tally()
+    def _of(self, cell: Cell) -> Question:
+        return self._questions.get(_question(cell)) or Question()
+
+
+def _is_right(question: Question) -> bool:
+    """Whether a question was asked near 1 and no wrong number was returned there."""
+    return bool(question.tally.right.sum()) and not question.numbers()[: ORDINARY * 4].any()
 
 
 def _question(cell: Cell) -> Cell:
-    """A cell without what must not matter; along other arguments a jvp is another question."""
+    """A cell without what must not matter; along several arguments a jvp is another question."""
+    if rule_of(cell.mode) == "jvp" and "," not in cell.traced:
+        cell = cell._replace(mode="vjp", argument=cell.traced)
     traced = cell.traced if cell.argument == "output" else ""
     return cell._replace(layout="", wrap="", traced=traced)
 
 
-def _spoken(verdict: str, message: str, *, mapped: bool) -> Class | None:
+def _spoken(verdict: str, message: str) -> Class | None:
     """The class that verdict and message tell by themselves."""
     if verdict == "unimplemented" or (verdict == "raises" and _MISSING.search(message)):
         return Class.MISSING
     if verdict in ("shape", "dtype") or (verdict == "raises" and _SHAPES.search(message)):
         return Class.SHAPE
-    if verdict in ("crash", "hang", "raises"):
-        # Under vmap what is raised is vmap's, if a loop does not raise.
-        return None if mapped and verdict == "raises" else Class.CRASH
-    return None
-
-
-def _least_reach(tally: Tally, verdicts: Iterable[str], place: int) -> int:
-    found = [np.flatnonzero(tally.wrong[verdict][place]) for verdict in verdicts if verdict in tally.wrong]
-    return int(min((reaches[0] for reaches in found if len(reaches)), default=tally.right.shape[1]))
+    return Class.CRASH if verdict in ("crash", "hang", "raises") else None
 
 
 def _present(tally: Tally) -> list[str]:

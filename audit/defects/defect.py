@@ -148,4 +148,4 @@ def _order(bucket: Bucket, rank: Sequence[float], row: Mapping[str, Any]) -> tup
 def slug(operation: str, rules: Iterable[str], argument: str, kind: str) -> str:
     """A readable id, fit for a file name: ``mx.arctan2-vjp-jvp-x-range``."""
     parts = [operation, *rules, argument.replace(",", "-"), kind.replace(" ", "-")]
-    return "-".join(re.sub(r"[^\w.\-]+", "_", part).strip("_") for part in parts if part)
+    return "-".join(re.sub(r"[^\w.\-]+", "_", part) for part in parts if part)

@@ -25,6 +25,10 @@ from audit.verdict import MISMATCHES
 REACHES = 1100
 # Simplest rows kept of each bucket.
 KEPT = 6
+# The columns that tell which operations are wrong somewhere.
+OVERVIEW = ("case", "function", "implementation", "format", "verdict", "convention")
+# Verdicts that say nothing of a rule.
+UNTOLD = ("not_run", "inconclusive", "undefined")
 # Reaches that are kept apart, so that the simplest row of a far region is there too.
 EDGES = np.array([4, 8, 16, 32, 64, 128, 256, 512])
 
@@ -111,7 +115,7 @@ class Evidence:
     seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-Parts = Callable[[], Iterator[pa.Table]]
+Parts = Callable[[Sequence[str] | None], Iterator[pa.Table]]
 OperationOf = Callable[[str, str], str]
 
 
@@ -119,16 +123,17 @@ def gather(parts: Parts, implementation: str, operation_of: OperationOf, patched
     """Read all rows of an implementation, twice: first where it is wrong, then what it does there.
 
     Args:
-        parts: called twice; gives the rows in parts, with the columns of `audit.rows.SCHEMA`.
+        parts: called twice with the names of the columns that are needed, or None for all of `audit.rows.SCHEMA`; gives
+            the rows in parts.
         implementation: whose rows.
         operation_of: the operation of a case and a function, by their names.
         patched: implementations whose rows, in the same part, tell what a repair of one primitive makes right.
     """
     evidence = Evidence()
     wrong: set[str] = set()
-    for part in parts():
+    for part in parts(OVERVIEW):
         wrong |= _overview(part, implementation, operation_of, evidence)
-    for part in parts():
+    for part in parts(None):
         _take_in(part, implementation, operation_of, wrong, patched, evidence)
     return evidence
 
@@ -179,86 +184,117 @@ def _take_in(
     chosen = np.flatnonzero(own & interesting)
     if not len(chosen):
         return
-    rows = part.take(pa.array(chosen)).combine_chunks()
-    codes = np.zeros(len(rows), np.int64)
-    columns = {name: coded(rows, name) for name in (*Cell._fields, "shapes", "got_format")}
-    for indices, names in columns.values():
-        codes = codes * max(len(names), 1) + indices
+    columns = _Columns(part)
+    codes = np.zeros(len(chosen), np.int64)
+    named = {name: coded(part, name) for name in (*Cell._fields, "shapes", "got_format")}
+    for indices, names in named.values():
+        codes = codes * max(len(names), 1) + indices[chosen]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-        index = order[start:stop]
-        names = {name: texts[indices[index[0]]] for name, (indices, texts) in columns.items()}
-        fixed = {int(i): name for i in index for name in [repaired.get(int(chosen[i]))] if name} if repaired else {}
-        _cell(rows, index, names, fixed, evidence)
+    for start, stop in zip(starts, [*starts[1:], len(chosen)], strict=True):
+        index = chosen[order[start:stop]]
+        names = {name: texts[indices[index[0]]] for name, (indices, texts) in named.items()}
+        _cell(columns, index, names, repaired, evidence)
 
 
-def _cell(rows: pa.Table, index: Ints, names: Mapping[str, str], fixed: Mapping[int, str], evidence: Evidence) -> None:
+class _Columns:
+    """The columns of a part as arrays, so that the rows of many cells are picked from them cheaply."""
+
+    def __init__(self, part: pa.Table) -> None:
+        self.part = part
+        self.verdict, self.verdicts = coded(part, "verdict")
+        self.bad = np.array([name in MISMATCHES for name in self.verdicts] or [False])[self.verdict]
+        self.element = part["element"].to_numpy()
+        self.convention = np.asarray(part["convention"])
+        self.forward_wrong = np.asarray(part["forward_wrong"])
+        said = pc.fill_null(part["message"].cast(pa.string()), "").combine_chunks().dictionary_encode()
+        said = said.chunk(0) if isinstance(said, pa.ChunkedArray) else said
+        self.message, self.messages = said.indices.to_numpy().astype(np.int64), said.dictionary.to_pylist()
+        numbers = ("error", "right", "right_imag")
+        self.floats = {name: part[name].to_numpy().astype(np.float64) for name in numbers}
+        self._lists = {name: _flat(part[name]) for name in ("primals", "weights")}
+
+    def numbers(self, name: str, index: Ints) -> Bits:
+        """The encodings in a list column, ``[rows, numbers]``; all rows have as many."""
+        values, offsets = self._lists[name]
+        count = int(offsets[index[0] + 1] - offsets[index[0]])
+        return values[offsets[index][:, None] + np.arange(count)]
+
+    def rows(self, index: Ints) -> list[dict[str, Any]]:
+        """Some rows as mappings."""
+        return self.part.take(pa.array(index)).to_pylist()
+
+
+def _flat(column: pa.ChunkedArray) -> tuple[Bits, Ints]:
+    """The values of all lists, and where each begins."""
+    lists = column.combine_chunks()
+    lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    return lists.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
+
+
+def _cell(
+    columns: _Columns, index: Ints, names: Mapping[str, str], repaired: Mapping[int, str], evidence: Evidence
+) -> None:
     """Take in rows of one cell that have the same shapes."""
     cell = Cell(*(names[name] for name in Cell._fields))
-    own = rows.take(pa.array(index))
-    verdict_codes, verdicts = coded(own, "verdict")
-    element = own["element"].to_numpy()
-    first = np.flatnonzero(element == 0)
-    point = np.cumsum(element == 0) - 1
-    reach, singular, bits = _points(own.select(["primals", "weights"]).take(pa.array(first)), names)
-    reach, singular, bits = reach[point], singular[point].astype(np.int64), bits[point]
+    verdict, element = columns.verdict[index], columns.element[index]
+    first = element == 0
+    point = np.cumsum(first) - 1
+    reach, singular, bits = (x[point] for x in _points(columns, index[first], names))
+    special = singular.astype(np.int64)
     tally = evidence.tallies[cell]
-    for code, verdict in enumerate(verdicts):
-        here = verdict_codes == code
-        if here.any() and verdict not in ("not_run", "inconclusive", "undefined"):
-            counts = tally.wrong[verdict] if verdict in MISMATCHES else tally.right
-            np.add.at(counts, (singular[here], reach[here]), 1)
-    _conventions(own, cell, evidence)
-    bad = np.flatnonzero(np.array([name in MISMATCHES for name in verdicts])[verdict_codes])
+    for code in np.unique(verdict):
+        name, here = columns.verdicts[code], verdict == code
+        if name not in UNTOLD:
+            counts = tally.wrong[name] if name in MISMATCHES else tally.right
+            np.add.at(counts, (special[here], reach[here]), 1)
+    _conventions(columns, index, cell, evidence)
+    bad = np.flatnonzero(columns.bad[index])
     if not len(bad):
         return
-    relative = _relative(own, lookup(names["got_format"]))
+    relative = _relative(columns, index, lookup(names["got_format"]))
     size = float(sum(np.prod(shape, dtype=int) for shape in read_shapes(names["shapes"])[0].values()))
     region = np.searchsorted(EDGES, reach, side="right")
-    said = pc.fill_null(own["message"].cast(pa.string()), "").combine_chunks().dictionary_encode()
-    message_codes, messages = said.indices.to_numpy().astype(np.int64), said.dictionary.to_pylist()
-    wrong_forward = np.asarray(own["forward_wrong"])
-    fixes = sorted(set(fixed.values()))
-    fixed_code = np.array([1 + fixes.index(fixed[int(i)]) if int(i) in fixed else 0 for i in index])
-    kinds = np.stack([verdict_codes, message_codes, singular, region, fixed_code], axis=1)[bad]
+    fixes = sorted({name for name in map(repaired.get, index[bad].tolist()) if name}) if repaired else []
+    fixed = np.array([fixes.index(repaired[i]) + 1 if i in repaired else 0 for i in index.tolist()] if fixes else 0)
+    kinds = np.stack([verdict, columns.message[index], special, region, np.broadcast_to(fixed, len(index))], axis=1)[
+        bad
+    ]
     combos, inverse = np.unique(kinds, axis=0, return_inverse=True)
     for place, combo in enumerate(combos):
         members = bad[inverse.reshape(-1) == place]
-        verdict, message, special, where, repair = (int(x) for x in combo)
+        code, message, is_special, where, repair = (int(x) for x in combo)
         key = Key(
             cell,
-            verdicts[verdict],
-            messages[message],
-            bool(special),
+            columns.verdicts[code],
+            columns.messages[message],
+            bool(is_special),
             where,
             fixes[repair - 1] if repair else "",
         )
         bucket = evidence.buckets.setdefault(key, Bucket(key))
         bucket.count += len(members)
-        bucket.forward_wrong += int(wrong_forward[members].sum())
+        bucket.forward_wrong += int(columns.forward_wrong[index[members]].sum())
         errors = relative[members]
         errors = errors[np.isfinite(errors)]
         if len(errors):
             bucket.least, bucket.most = min(bucket.least, errors.min()), max(bucket.most, errors.max())
         simplest = members[np.lexsort((element[members], bits[members], reach[members]))][:KEPT]
-        entries = own.take(pa.array(simplest)).to_pylist()
         ranks = [(size, float(reach[i]), float(bits[i]), float(element[i])) for i in simplest]
-        bucket.offer(list(zip(ranks, entries, strict=True)))
+        bucket.offer(list(zip(ranks, columns.rows(index[simplest]), strict=True)))
 
 
-def _points(inputs: pa.Table, names: Mapping[str, str]) -> tuple[Ints, NDArray[np.bool_], Ints]:
+def _points(columns: _Columns, index: Ints, names: Mapping[str, str]) -> tuple[Ints, NDArray[np.bool_], Ints]:
     """Reach, singularity and number of significant bits of each point, from the encodings of its numbers."""
     arguments, weights = read_shapes(names["shapes"])
     formats = [lookup(name) for name in read_formats(names["shapes"], names["format"])]
-    count = len(inputs)
+    count = len(index)
     reach, singular, bits = np.zeros(count, np.int64), np.zeros(count, bool), np.zeros(count, np.int64)
     groups = [("primals", list(arguments.values()), formats[: len(arguments)])]
     groups.append(("weights", weights, formats[len(arguments) :]))
     for column, shapes, own in groups:
-        table = inputs[column].combine_chunks()
-        flat = table.flatten() if not isinstance(table, pa.ChunkedArray) else table.chunk(0).flatten()
-        numbers = flat.to_numpy(zero_copy_only=False).reshape(count, -1)
+        numbers = columns.numbers(column, index)
         taken = 0
         for shape, fmt in zip(shapes, own, strict=True):
             size = int(np.prod(shape, dtype=int)) * fmt.parts
@@ -294,23 +330,19 @@ def anatomy(bits: Bits, fmt: Format) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     return exponent, top - lowest, ordinary
 
 
-def _relative(rows: pa.Table, fmt: Format) -> Floats:
+def _relative(columns: _Columns, index: Ints, fmt: Format) -> Floats:
     """Relative errors; NaN where there is none."""
-    error = rows["error"].to_numpy(zero_copy_only=False).astype(np.float64)
-    right = rows["right"].to_numpy(zero_copy_only=False).astype(np.float64)
+    error, right, imag = (columns.floats[name][index] for name in ("error", "right", "right_imag"))
     with np.errstate(all="ignore"):
-        size = np.abs(right)
-        if rows["right_imag"].null_count < len(rows):
-            imag = rows["right_imag"].to_numpy(zero_copy_only=False).astype(np.float64)
-            size = np.maximum(size, np.abs(np.nan_to_num(imag)))
+        size = np.maximum(np.abs(right), np.abs(np.nan_to_num(imag)))
         return np.where((size > 0) & np.isfinite(size), error * fmt.ulp(right) / size, np.nan)
 
 
-def _conventions(rows: pa.Table, cell: Cell, evidence: Evidence) -> None:
-    marked = np.flatnonzero(np.asarray(rows["convention"]))
+def _conventions(columns: _Columns, index: Ints, cell: Cell, evidence: Evidence) -> None:
+    marked = index[columns.convention[index]]
     room = KEPT - len(evidence.conventions.get(cell, ()))
     if len(marked) and room > 0:
-        evidence.conventions[cell].extend(rows.take(pa.array(marked[:room])).to_pylist())
+        evidence.conventions[cell].extend(columns.rows(marked[:room]))
 
 
 def _repaired(part: pa.Table, own: NDArray[np.bool_], patched: Sequence[str]) -> dict[int, str]:

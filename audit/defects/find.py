@@ -73,10 +73,10 @@ def stored(path: Path) -> Parts:
         path: of ``rows.parquet``.
     """
 
-    def parts() -> Iterator[pa.Table]:
+    def parts(columns: Sequence[str] | None) -> Iterator[pa.Table]:
         with pq.ParquetFile(path) as file:
             for index in range(file.num_row_groups):
-                yield file.read_row_group(index)
+                yield file.read_row_group(index, columns=None if columns is None else list(columns))
 
     return parts
 

@@ -26,8 +26,8 @@ NUMBERS = 20_000
 SINGLE_STEPS = 12
 
 # Verdicts that may become one another while an input is made simpler.
+_ABRUPT = {"nan", "overflowed", "vanished", "nonzero"}
 _ALIKE = {
-    Class.RANGE: {"nan", "overflowed", "vanished", "wrong", "sign", "inaccurate", "nonzero"},
     Class.POISON: {"nan", "overflowed"},
     Class.CANCELLATION: {"vanished", "wrong", "sign", "inaccurate", "nonzero"},
     Class.CONJUGATE: {"vanished", "wrong", "sign", "inaccurate", "nonzero"},
@@ -62,6 +62,9 @@ def shrink(place: Place, kind: Class, asker: Asker, begun: Row) -> Shrunk:
         begun: the row that is known.
     """
     verdicts = _ALIKE.get(kind, set()) | {begun["verdict"]}
+    if kind is Class.RANGE:
+        # A number that is a little off is another matter than one that is gone.
+        verdicts |= _ABRUPT if begun["verdict"] in _ABRUPT else {"wrong", "sign", "inaccurate"}
     row = asker.row(place, witness=True)
     if not is_wrong(row) or row is None or row["verdict"] not in verdicts:
         # The same numbers, otherwise asked; what is known is kept.
