@@ -104,7 +104,11 @@ class Opinion:
                 agrees = abs(value - right) <= radius + error
                 sharp = error <= abs(value) * self._mp.ldexp(1, -SHARP_BITS)
                 # A step that skips whole periods of a sine gives anything: only a sharp value speaks against it.
-                if not agrees and (sharp or last):
+                # Of what cancels to nothing in the body, as 1 + erf does far below zero, no digit is left.
+                lost = not value and 0 < abs(right) < self._mp.ldexp(1, -self._step_bits)
+                if lost and last:
+                    continue
+                if not agrees and not lost and (sharp or last):
                     return (
                         f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
                         f"the enclosure is {self._mp.nstr(right, 20)}"
