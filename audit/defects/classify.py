@@ -76,6 +76,10 @@ class Question:
         wrong = sum(int(counts[:, : ORDINARY + 1].sum()) for counts in self.tally.wrong.values())
         return wrong, int(self.tally.right[:, : ORDINARY + 1].sum())
 
+    def gradual(self) -> bool:
+        """Whether numbers are wrong by less than all of it anywhere."""
+        return any(verdict in self.tally.wrong for verdict in ("inaccurate", "wrong", "sign"))
+
     def gross(self) -> bool:
         """Whether most wrong numbers at ordinary points are not even near the right ones."""
         near = {verdict: int(counts[:, : ORDINARY + 1].sum()) for verdict, counts in self.tally.wrong.items()}
@@ -204,7 +208,8 @@ class Classifier:
         if fmt.parts == 2 and question.most > SHORTER and _is_right(single):
             return Class.CONJUGATE
         if cell.format in HALF and _is_right(single):
-            return Class.RANGE if begun >= fmt.emax // 2 - 1 and below else Class.PRECISION
+            lost = begun >= fmt.emax // 2 - 1 or not question.gradual()
+            return Class.RANGE if lost and below else Class.PRECISION
         if cell.format == "float64" and 0 < (question.near or question.most) < SINGLE:
             return Class.PRECISION
         if cell.format == "float64" and single.numbers().any():
@@ -222,8 +227,7 @@ class Classifier:
         if wrong > 9 * right and set(_present(question.tally)) == {"vanished"}:
             return Class.DROPPED
         if not mostly and not question.gross():
-            gradual = any(verdict in question.tally.wrong for verdict in ("inaccurate", "wrong", "sign"))
-            if not gradual and below and begun > 0:
+            if not question.gradual() and below and begun > 0:
                 # From right to nothing at once: no terms cancel more and more.
                 return Class.RANGE
             if question.most > ALIKE * question.least or question.most > SHORTER:
