@@ -35,5 +35,6 @@ OPERATIONS = (
         values={"x": Values(singular=(0.0,))},
         symmetries=(Parity(("x",), -1),),
         formats=_FORMATS,
+        also=("nn.tanh", "nn.Tanh"),
     ),
 )

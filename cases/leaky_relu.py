@@ -8,6 +8,7 @@ import mlx.nn as nn
 from audit.operation import Homogeneous, Operation, Values
 
 _KINK = {"x": Values(singular=(0.0,))}
+_SMALL = (((2, 3),), ((5,),))
 
 
 def _prelu_layer(x: mx.array, num_parameters: int, init: float) -> mx.array:
@@ -16,7 +17,7 @@ def _prelu_layer(x: mx.array, num_parameters: int, init: float) -> mx.array:
     return layer(x)
 
 
-def _leaky(m: Any, x: Any, negative_slope: Any) -> Any:
+def _leaky(m: Any, x: Any, negative_slope: Any = 0.01) -> Any:
     return m.maximum(m.multiply(negative_slope, x), x)
 
 
@@ -30,10 +31,22 @@ OPERATIONS = (
         arguments=("x",),
         call=nn.leaky_relu,
         body=_leaky,
-        parameters={"negative_slope": (0.01, 0.25, 0.0)},
         values=_KINK,
         symmetries=(Homogeneous({"x": 1}),),
         also=("nn.LeakyReLU",),
+    ),
+    Operation(
+        name="nn.leaky_relu[slope]",
+        arguments=("x",),
+        call=lambda x, negative_slope: nn.LeakyReLU(negative_slope)(x),
+        body=_leaky,
+        shapes=_SMALL,
+        parameters={"negative_slope": (0.25, 0.0)},
+        values=_KINK,
+        symmetries=(Homogeneous({"x": 1}),),
+        formats=("float16", "float32"),
+        also=("nn.LeakyReLU",),
+        text="nn.LeakyReLU(negative_slope={negative_slope})(x)",
     ),
     Operation(
         name="nn.prelu",

@@ -12,5 +12,6 @@ OPERATIONS = (
         body=lambda m, x: m.sigmoid(x),
         # Besides zero, where exp(-x) leaves float16, float32 and bfloat16, and float64.
         values={"x": Values(singular=(0.0, 12.0, -12.0, 96.0, -96.0, 768.0, -768.0))},
+        also=("nn.sigmoid", "nn.Sigmoid"),
     ),
 )

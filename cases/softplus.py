@@ -1,4 +1,4 @@
-"""The logistic function, its logarithm, its integral, and the softsign."""
+"""The logarithm and the integral of the logistic function, and the softsign."""
 
 from typing import Any
 
@@ -11,19 +11,11 @@ _ZERO = {"x": Values(singular=(0.0,))}
 
 
 def _softsign(m: Any, x: Any) -> Any:
-    # Of the pieces each is smooth, and at zero they meet with the same slope.
-    return m.where(m.less(x, 0), m.divide(x, m.subtract(1, x)), m.divide(x, m.add(1, x)))
+    # The pieces meet at zero with the same slope, and neither has a pole where the other is taken.
+    return m.divide(x, m.where(m.less(x, 0), m.subtract(1, x), m.add(1, x)))
 
 
 OPERATIONS = (
-    Operation(
-        name="nn.sigmoid",
-        arguments=("x",),
-        call=nn.sigmoid,
-        body=lambda m, x: m.sigmoid(x),
-        values=_ZERO,
-        also=("nn.Sigmoid",),
-    ),
     Operation(
         name="nn.log_sigmoid",
         arguments=("x",),
