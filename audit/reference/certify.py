@@ -21,7 +21,7 @@ from audit.formats import Floats
 from audit.reference import balls, onesided, rational, taylor, terms
 from audit.reference.clock import Clock
 from audit.reference.convert import convert, upper_bounds
-from audit.reference.derivative import Column
+from audit.reference.derivative import Meaning
 from audit.reference.enclosure import Enclosures, State
 from audit.reference.evaluate import everything
 from audit.reference.plan import Plan
@@ -261,18 +261,31 @@ class Block:
     def _taylor(self) -> None:
         usual = np.ones(self._points, bool)
         usual[list(self._special)] = False
+        usual &= np.any(self._state == State.KNOWN, axis=0)
+        points = np.flatnonzero(usual)
+        if self._plan.together is not None:
+            # Only where that fails each column is looked at by itself, to see which it is.
+            points = np.array(self._differing(self._plan.together, range(self._plan.lanes), points), np.int64)
         for column, lanes in zip(self._plan.columns, self._plan.ranges, strict=True):
-            known = np.any(self._state[lanes.start : lanes.stop] == State.KNOWN, axis=0)
-            bits, points = FIRST_PRECISION, np.flatnonzero(known & usual)
-            while len(points):
-                with balls.precision(bits):
-                    points = self._taylor_at(column, lanes, points, last=bits >= LAST_PRECISION)
-                bits *= 2
+            known = np.any(self._state[lanes.start : lanes.stop, points] == State.KNOWN, axis=0)
+            self._differing(column.meaning, lanes, points[known], report=True)
+
+    def _differing(
+        self, meaning: Meaning, lanes: range, points: NDArray[np.integer], *, report: bool = False
+    ) -> list[int]:
+        """Points at which the Taylor coefficients are not what was found."""
+        bits, differing = FIRST_PRECISION, []
+        while len(points):
+            with balls.precision(bits):
+                points, more = self._taylor_at(meaning, lanes, points, last=bits >= LAST_PRECISION, report=report)
+            differing.extend(more)
+            bits *= 2
+        return differing
 
     def _taylor_at(
-        self, column: Column, lanes: range, points: NDArray[np.integer], *, last: bool
-    ) -> NDArray[np.integer]:
-        """Compare with Taylor coefficients; the points at which there are none at this precision."""
+        self, meaning: Meaning, lanes: range, points: NDArray[np.integer], *, last: bool, report: bool
+    ) -> tuple[NDArray[np.integer], list[int]]:
+        """Compare with Taylor coefficients; points at which there are none at this precision, and where they differ."""
         whole = len(points) == self._points
         cache: dict[str, list[arb]] = {}
 
@@ -287,7 +300,8 @@ class Block:
             return [e if x else None for x, e in zip(numbers.tolist(), np.frexp(numbers)[1].tolist(), strict=True)]
 
         unclear: set[int] = set()
-        for check in taylor.checks(column.meaning, column.count, given, exponents):
+        differing: list[int] = []
+        for check in taylor.checks(meaning, len(lanes), given, exponents):
             combination, expected = check.factors, check.expected
             found = self._combined(combination, lanes, points, whole=whole)
             pairs = zip(found, expected, strict=True)
@@ -298,9 +312,10 @@ class Block:
                     unclear.add(int(point))
                 elif not all(self._state[lanes[index], point] == State.UNDEFINED for index in combination):
                     series = str(y) if y.is_finite() else "have no value"
-                    for index in combination:
+                    differing.append(int(point))
+                    for index in combination if report else ():
                         self._object(lanes[index], int(point), f"the reverse sweep gives {x}, Taylor series {series}")
-        return np.array(sorted(unclear), np.int64)
+        return np.array(sorted(unclear), np.int64), differing
 
     def _combined(
         self, combination: Mapping[int, list[arb] | None], lanes: range, points: NDArray[np.integer], *, whole: bool

@@ -27,9 +27,12 @@ from audit.reference.trace import Shape, Trace, trace
 LARGEST_SHARED = 3000
 # Smooth at every number, and so is what is made of them: nothing need be looked at to see that it exists.
 EVERYWHERE = frozenset(
-    "input constant add subtract multiply negative square sum dot exp exp2 expm1 sin cos sinh cosh tanh sech arctan "
-    "arcsinh sigmoid erf erfc two_over_sqrt_pi pi log_2".split()
-)
+    {
+        "input", "constant", "add", "subtract", "multiply", "negative", "square", "sum", "dot", "exp", "exp2", "expm1",
+        "sin", "cos", "sinh", "cosh", "tanh", "sech", "arctan", "arcsinh", "sigmoid", "erf", "erfc", "two_over_sqrt_pi",
+        "pi", "log_2",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ class Column:
     def arrays(self) -> tuple[str, ...]:
         """Names of all arrays that the elements are asked for at, whether they depend on them or not."""
         meaning = self.meaning
-        groups = (self.program.inputs, meaning.function.inputs, meaning.weights, *meaning.partials, *meaning.tangents)
+        program = self.task.program if len(self.task.program.nodes) > LARGEST_SHARED else self.program
+        groups = (program.inputs, meaning.function.inputs, meaning.weights, *meaning.partials, *meaning.tangents)
         return tuple(dict.fromkeys(name.partition(".")[0] for group in groups for name in group)) or ("p0",)
 
 

@@ -41,6 +41,8 @@ class Dialect:
         constant: an exact constant as such a number, at the precision of the moment.
         failed: what a result is where an operation has no value.
         failures: exceptions that mean so.
+        by_value: whether what does nothing but decide a condition is a plain number, not a power series: a kink in it
+            is no kink of the results.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Dialect:
     constant: Callable[[Fraction], Any]
     failed: Any
     failures: tuple[type[Exception], ...]
+    by_value: bool = False
 
     def expression(self, operation: str, *, active: bool = False) -> str:
         """The operation as a Python expression; `active` if an operand is a power series."""
@@ -98,10 +101,37 @@ def series_nodes(program: Program, active: frozenset[str]) -> list[bool]:
     """Which nodes are power series when these inputs are."""
     if not active:
         return [False] * len(program.nodes)
-    flags: list[bool] = []
-    for operation, operands, parameter in program.nodes:
-        flags.append(parameter in active if operation == INPUT else any(flags[operand] for operand in operands))
-    return flags
+    kept: dict[frozenset[str], list[bool]] = program.__dict__.setdefault("_flags", {})
+    if active not in kept:
+        kept[active] = flags = [False] * len(program.nodes)
+        for index, (operation, operands, parameter) in enumerate(program.nodes):
+            if operation == INPUT:
+                flags[index] = parameter in active
+                continue
+            for operand in operands:
+                if flags[operand]:
+                    flags[index] = True
+                    break
+    return kept[active]
+
+
+def _flags(program: Program, dialect: Dialect, active: frozenset[str]) -> list[bool]:
+    """Which nodes are power series in this dialect."""
+    flags = series_nodes(program, active)
+    if not (dialect.by_value and any(flags)):
+        return flags
+    wanted = bytearray(len(flags))
+    for output in program.outputs:
+        wanted[output] = 1
+    for index in range(len(flags) - 1, -1, -1):
+        operation, operands, _ = program.nodes[index]
+        if wanted[index] and not _logical(operation):
+            for operand in operands:
+                wanted[operand] = 1
+    return [
+        flag and (node.operation == INPUT or (bool(want) and not _logical(node.operation)))
+        for flag, want, node in zip(flags, wanted, program.nodes, strict=True)
+    ]
 
 
 def _to_lift(program: Program, flags: list[bool], index: int) -> set[int]:
@@ -118,7 +148,7 @@ def _logical(operation: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Callable[..., list[list[Any]]]:
-    flags = series_nodes(program, active)
+    flags = _flags(program, dialect, active)
     names, constants, body = [], [], []
     lifted: set[int] = set()
     for index, (operation, operands, parameter) in enumerate(program.nodes):
@@ -130,7 +160,12 @@ def _generated(program: Program, dialect: Dialect, active: frozenset[str]) -> Ca
             lifts = _to_lift(program, flags, index)
             body.extend(f"            s{operand} = lift([v{operand}])" for operand in sorted(lifts - lifted))
             lifted |= lifts
-            operands_ = (f"s{operand}" if operand in lifts else f"v{operand}" for operand in operands)
+            operands_ = (
+                f"s{operand}" if operand in lifts
+                else f"first(v{operand})" if flags[operand] and not flags[index]
+                else f"v{operand}"
+                for operand in operands
+            )  # fmt: skip
             text = _written(dialect.expression(operation, active=flags[index]), list(operands_), parameter)
             body.append(f"            v{index} = {text}")
     width = len(program.outputs)
@@ -202,7 +237,8 @@ def _start(dialect: Dialect, plan: _Steps) -> list[Any]:
 class _Steps:
     """A program made ready for one dialect: where inputs go, the constants, and function and operands of a node.
 
-    `size` is the number of values: one a node, and one more for each plain number that is made a power series.
+    `size` is the number of values: one a node, and one more for each plain number that is made a power series, or the
+    other way round.
     """
 
     places: list[int]
@@ -221,12 +257,13 @@ def _plan(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps:
 
 
 def _steps(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps:
-    flags = series_nodes(program, active)
+    flags = _flags(program, dialect, active)
     places: list[int] = []
     constants: list[tuple[int, Fraction]] = []
     steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
     functions: dict[Any, Callable[..., Any]] = {}
     lifted: dict[int, int] = {}
+    lowered: dict[int, int] = {}
     for index, (operation, operands, parameter) in enumerate(program.nodes):
         if operation == INPUT:
             places.append(index)
@@ -241,11 +278,17 @@ def _steps(program: Program, dialect: Dialect, active: frozenset[str]) -> _Steps
             if flags[index]:
                 for operand in _to_lift(program, flags, index):
                     if operand not in lifted:
-                        lifted[operand] = len(program.nodes) + len(lifted)
+                        lifted[operand] = len(program.nodes) + len(lifted) + len(lowered)
                         steps.append((lifted[operand], lambda x: dialect.scope["lift"]([x]), (operand,)))
                 operands = tuple([lifted.get(operand, operand) for operand in operands])
+            elif any(flags[operand] for operand in operands):
+                for operand in operands:
+                    if flags[operand] and operand not in lowered:
+                        lowered[operand] = len(program.nodes) + len(lifted) + len(lowered)
+                        steps.append((lowered[operand], dialect.scope["first"], (operand,)))
+                operands = tuple([lowered.get(operand, operand) for operand in operands])
             steps.append((index, functions[name], operands))
-    return _Steps(places, constants, steps, len(program.nodes) + len(lifted))
+    return _Steps(places, constants, steps, len(program.nodes) + len(lifted) + len(lowered))
 
 
 def _written(expression: str, operands: list[str], parameter: Any) -> str:

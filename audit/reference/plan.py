@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from audit.reference.derivative import Column, Task
+from audit.reference.derivative import Column, Meaning, Task
 from audit.reference.program import Program
 from audit.reference.resolve import Subject
 
@@ -40,6 +40,14 @@ class Plan:
     def values(self) -> Program:
         """Every element of every column alone."""
         return Program(self.program.nodes, self.program.outputs[: self.lanes])
+
+    @cached_property
+    def together(self) -> Meaning | None:
+        """What all lanes mean, if they are the elements of several array arguments; None otherwise."""
+        meanings = [column.meaning for column in self.columns]
+        chains = tuple(chain for meaning in meanings for chain in meaning.partials)
+        arrays = len(meanings) > 1 and len(chains) > len(meanings) and all(len(chain) == 1 for chain in chains)
+        return replace(meanings[0], partials=chains) if arrays else None
 
     @cached_property
     def subject(self) -> Subject:

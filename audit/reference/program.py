@@ -104,11 +104,15 @@ class Builder:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._known: dict[Node, int] = {}
+        self._values: dict[int, Fraction] = {}
+        # Constants, signs and quotients: what an operation on anything else need not look for.
+        self._notable: set[int] = set()
 
     def copy(self) -> Builder:
         """A builder that holds the same nodes and can be added to on its own."""
         other = Builder()
         other.nodes, other._known = self.nodes.copy(), self._known.copy()
+        other._values, other._notable = self._values.copy(), self._notable.copy()
         return other
 
     def input(self, name: str) -> int:
@@ -121,8 +125,7 @@ class Builder:
 
     def value(self, index: int) -> Fraction | None:
         """The value of a node that is a constant, None for any other."""
-        node = self.nodes[index]
-        return node.parameter if isinstance(node.parameter, Fraction) else None
+        return self._values.get(index)
 
     def given(self, index: int) -> bool:
         """Whether a node is an input or a constant: nothing was computed for it."""
@@ -133,6 +136,12 @@ class Builder:
         entry = OPERATIONS[operation]
         if entry.variadic:
             return self._apply_to_all(operation, operands)
+        if not any(operand in self._notable for operand in operands):
+            if entry.commutative and operands[0] >= operands[1]:
+                if operands[0] == operands[1] and operation in ("maximum", "minimum"):
+                    return operands[0]
+                operands = (operands[1], operands[0])
+            return self._record(Node(operation, operands, parameter))
         constants = [self.value(operand) for operand in operands]
         if entry.fold is not None and all(c is not None for c in constants):
             folded = entry.fold(*constants) if parameter is None else entry.fold(*constants, parameter)
@@ -164,7 +173,7 @@ class Builder:
     def _apply_to_all(self, operation: str, operands: tuple[int, ...]) -> int:
         """A sum or a dot product, without what is exactly zero."""
         if operation == "sum":
-            kept = [x for x in operands if self.value(x) != 0]
+            kept = [x for x in operands if self._values.get(x) != 0]
             if len(kept) < 2:
                 return kept[0] if kept else self.constant(0)
             return self.apply("add", *kept) if len(kept) == 2 else self._record(Node("sum", tuple(kept)))
@@ -172,9 +181,9 @@ class Builder:
         pairs = [
             (x, y)
             for x, y in zip(operands[:half], operands[half:], strict=True)
-            if self.value(x) != 0 and self.value(y) != 0
+            if self._values.get(x) != 0 and self._values.get(y) != 0
         ]
-        if any(self.value(x) is not None or self.value(y) is not None for x, y in pairs) or len(pairs) < 2:
+        if any(x in self._values or y in self._values for x, y in pairs) or len(pairs) < 2:
             return self.apply("sum", *(self.apply("multiply", x, y) for x, y in pairs))
         return self._record(Node("dot", (*(x for x, _ in pairs), *(y for _, y in pairs))))
 
@@ -199,6 +208,11 @@ class Builder:
         if index is None:
             index = self._known[node] = len(self.nodes)
             self.nodes.append(node)
+            if node.operation in ("negative", "divide"):
+                self._notable.add(index)
+            elif node.operation == CONSTANT and isinstance(node.parameter, Fraction):
+                self._notable.add(index)
+                self._values[index] = node.parameter
         return index
 
 

@@ -29,7 +29,7 @@ class Recorder(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Step:
     """One node during the reverse sweep: where to record, its operands, its own value, its cotangent.
 
@@ -55,7 +55,7 @@ class Step:
 Pull = Callable[[Step], int]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Measure:
     """One node while sizes of terms are recorded: where, its operands, its own value, the sizes of its operands."""
 
