@@ -9,7 +9,8 @@ The table is total: exactly one verdict applies to every (right, got). Three sta
    where the right value is zero, of `nan`, `overflowed`, `nonzero`.
 
 A right value that the format cannot hold is `outside` if got is what its rounding may give, and is named like any other
-error if it is not: where 1e-60 was due in float32, zero is `outside` but NaN is `nan`.
+error if it is not: where 1e-60 was due in float32, zero is `outside` but NaN is `nan`. Of a sum whose terms leave the
+format, anything that is not finite is `outside`.
 An infinity counts as 2**(emax + 1), so that a rule that errs by an ulp where overflow begins is not accused.
 """
 
