@@ -66,6 +66,7 @@ def test_a_reported_input_is_judged_as_it_was_reported(asked: Input) -> None:
     if not found:
         pytest.skip(f"no case has a function {asked.function!r}")
     (subject,) = found
+    assert asked.argument in ("output", *subject.function.arguments)
     row = ASKER.row(place(asked, subject))
     assert row is not None
     assert is_wrong(row) == asked.wrong, {name: row[name] for name in ("verdict", "right", "error", "message")}

@@ -90,6 +90,10 @@ class Bucket:
     most: float = 0.0
     rows: list[tuple[tuple[float, ...], dict[str, Any]]] = field(default_factory=list)
 
+    def wants(self, rank: tuple[float, ...]) -> bool:
+        """Whether a row of that rank may be one of the simplest."""
+        return len(self.rows) < KEPT or rank <= self.rows[-1][0]
+
     def offer(self, found: Sequence[tuple[tuple[float, ...], dict[str, Any]]]) -> None:
         """Keep the simplest."""
         merged = sorted([*self.rows, *found], key=lambda pair: (pair[0], pair[1]["id"]))
@@ -195,6 +199,7 @@ def _take_in(
         index = chosen[order[start:stop]]
         names = {name: texts[indices[index[0]]] for name, (indices, texts) in named.items()}
         _cell(columns, index, names, repaired, evidence)
+    columns.settle()
 
 
 class _Columns:
@@ -212,6 +217,8 @@ class _Columns:
         self.message, self.messages = said.indices.to_numpy().astype(np.int64), said.dictionary.to_pylist()
         numbers = ("error", "right", "right_imag")
         self.floats = {name: part[name].to_numpy().astype(np.float64) for name in numbers}
+        # Candidates to be kept, whose rows are read all at once.
+        self.offers: list[tuple[Bucket, list[tuple[float, ...]], Ints]] = []
         self._lists = {name: _flat(part[name]) for name in ("primals", "weights")}
 
     def numbers(self, name: str, index: Ints) -> Bits:
@@ -223,6 +230,15 @@ class _Columns:
     def rows(self, index: Ints) -> list[dict[str, Any]]:
         """Some rows as mappings."""
         return self.part.take(pa.array(index)).to_pylist()
+
+    def settle(self) -> None:
+        """Hand the rows of all candidates to their buckets."""
+        if not self.offers:
+            return
+        wanted = np.unique(np.concatenate([index for _, _, index in self.offers]))
+        rows = dict(zip(wanted.tolist(), self.rows(wanted), strict=True))
+        for bucket, ranks, index in self.offers:
+            bucket.offer(list(zip(ranks, (rows[i] for i in index.tolist()), strict=True)))
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[Bits, Ints]:
@@ -282,7 +298,9 @@ def _cell(
             bucket.least, bucket.most = min(bucket.least, errors.min()), max(bucket.most, errors.max())
         simplest = members[np.lexsort((element[members], bits[members], reach[members]))][:KEPT]
         ranks = [(size, float(reach[i]), float(bits[i]), float(element[i])) for i in simplest]
-        bucket.offer(list(zip(ranks, columns.rows(index[simplest]), strict=True)))
+        kept = [place for place, rank in enumerate(ranks) if bucket.wants(rank)]
+        if kept:
+            columns.offers.append((bucket, [ranks[place] for place in kept], index[simplest[kept]]))
 
 
 def _points(columns: _Columns, index: Ints, names: Mapping[str, str]) -> tuple[Ints, NDArray[np.bool_], Ints]:
