@@ -340,6 +340,17 @@ def test_clip() -> None:
         assert slope.real.head.tolist() == slopes
 
 
+def test_a_kink_that_only_decides_a_condition_is_no_kink() -> None:
+    # |x - y| has a kink at x = y, but nothing of it reaches the result; x itself is used both ways.
+    f = function("f", "x y", lambda m, x, y: m.where(m.less(m.abs(x - y), 1), m.square(x), y))
+    for kind, weights in (("vjp", [[1.0, 1.0]]), ("jvp", [[1.0, 1.0], [1.0, 1.0]])):
+        references = References(opinions=2)
+        answers = references.enclose(batch(f, kind, (0, 1), [[3.0, 3.0], [3.0, 7.0]], weights))
+        heads = [answer.real.head.tolist() for answer in answers]
+        assert heads == ([[6.0, 0.0], [0.0, 1.0]] if kind == "vjp" else [[6.0, 1.0]])
+        assert references.disagreements == []
+
+
 def test_a_stopped_number_counts_as_a_constant() -> None:
     f = function("x * stop(x)", "x", lambda m, x: m.multiply(x, m.stop_gradient(m.multiply(3, x))))
     for kind in ("vjp", "jvp"):

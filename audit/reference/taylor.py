@@ -34,6 +34,7 @@ SERIES = Dialect(
     constant=BALLS.constant,
     failed=None,
     failures=(Undecided, NoDerivative, ValueError, ZeroDivisionError),
+    by_value=True,
 )  # fmt: skip
 
 
