@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from audit.defects.classes import SENTENCES as CLASSES
 from audit.report.defect_pages import index, missing_index
 from audit.report.json_report import read_report
 from audit.report.markdown import ORIGINAL, counts_table
@@ -42,6 +43,7 @@ def _defects(reports: Path) -> dict[str, str]:
     return {
         "defects": index(known["defects"], f"{reports.name}/defects"),
         "missing": missing_index(known["missing"]),
+        "classes": _table(["class", "what it says"], [[kind, f"It is {text}."] for kind, text in CLASSES.items()]),
     }
 
 
