@@ -96,7 +96,8 @@ def over_range(place: Place) -> Points | None:
             few = numbers.exponents(fmt, values, 5)
             found.extend(_scaled(place, base, [argument], int(k)) for k in few[1:-1] if k)
     rng = place.rng("spread")
-    for reach in (fmt.emax // 2, 6):
+    narrow = fmt.emax if values.exponents is None else min(-values.exponents[0], values.exponents[1])
+    for reach in (min(fmt.emax // 2, narrow), min(6, narrow)):
         spread = [a * power(rng.integers(-reach, reach + 1, a.shape)) if k in free else a for k, a in enumerate(base)]
         found.append(_rounded(place, spread))
     kept = [arrays for arrays in found if _inside(place, arrays)]
