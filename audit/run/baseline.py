@@ -156,9 +156,13 @@ def against(report: Mapping[str, Any], baseline: Mapping[str, Any], catalogue: C
 
 
 def _same(defect: Entry, entry: Entry) -> bool:
-    """Whether two are one cause: they may show it by different rules and in different formats."""
-    alike = all(defect[name] == entry[name] for name in ("operation", "argument", "class"))
-    return alike and bool(_families(defect) & _families(entry))
+    """Whether two are one cause: they may show it by different rules and in different formats.
+
+    Where only compositions were asked, it is not told which argument of the operation it is.
+    """
+    alike = all(defect[name] == entry[name] for name in ("operation", "class"))
+    told = defect["argument"] in (None, entry["argument"])
+    return alike and told and bool(_families(defect) & _families(entry))
 
 
 def _families(entry: Entry) -> set[str]:

@@ -85,7 +85,14 @@ def perform(
     """
     with locked(folder):
         begin(folder, request, resume=resume)
-        return _perform(request, folder, baseline, cores() if workers is None else workers, progress)
+        try:
+            return _perform(request, folder, baseline, cores() if workers is None else workers, progress)
+        except KeyboardInterrupt:
+            kept, planned = len(Store(folder).finished()), len(request.plan.shards)
+            raise Stopped(
+                f"Stopped: the run in {folder} is partial. {kept} of {planned} shards are finished and kept; "
+                f"go on with the same options and --resume --output {folder}."
+            ) from None
 
 
 def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: int, progress: Progress | None) -> Done:
@@ -94,15 +101,8 @@ def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: 
     if store.sealed.exists() and set(keys) - store.finished():
         raise AuditError(f"The run in {folder} is closed without parts that failed: run again with another --output.")
     notes = [f"The rows of {shard} could not be read and were made again." for shard in store.sweep()]
-    try:
-        outcome = _execute(plan, request, store, workers, progress)
-        table = probe(plan.implementations) if any(shard.named for shard in plan.shards) else []
-    except KeyboardInterrupt:
-        kept = len(store.finished())
-        raise Stopped(
-            f"Stopped: the run in {folder} is partial. {kept} of {len(keys)} shards are finished and kept; "
-            f"go on with the same options and --resume --output {folder}."
-        ) from None
+    outcome = _execute(plan, request, store, workers, progress)
+    table = probe(plan.implementations)
     there = store.finished()
     if not there & set(keys):
         raise AuditError("Nothing could be run: " + "; ".join([*_broken(plan), *outcome.failures][:3]))

@@ -53,6 +53,31 @@ class Death:
     outside: bool
 
 
+class Attention:
+    """Notices that a process does not get on.
+
+    Args:
+        board: shows what it does.
+        pid: the process.
+        patience: seconds in which MLX has to answer for a batch of ordinary size.
+    """
+
+    def __init__(self, board: Board, pid: int, patience: float) -> None:
+        self._board, self._pid, self._patience = board, pid, patience
+        self._seen, self._since = board.read(), time.monotonic()
+
+    def overdue(self) -> float:
+        """The seconds after which it should have got on, once they are over; 0 as long as they are not."""
+        sight, now = self._board.read(), time.monotonic()
+        if sight != self._seen:
+            self._seen, self._since = sight, now
+            return 0.0
+        due = self._patience * (1 + sight.numbers / ORDINARY) if sight.kind == "mlx" else SILENCE
+        waited = now - self._since
+        # A compiler at work is no MLX that hangs.
+        return due if waited > due and (waited > SILENCE or not compiling(self._pid)) else 0.0
+
+
 class Process:
     """A worker.
 
@@ -115,21 +140,16 @@ class Process:
         self._folder.cleanup()
 
     def _await(self, patience: float) -> Finished | Refused | Death:
-        seen, since = self._board.read(), time.monotonic()
+        attention = Attention(self._board, self._process.pid, patience)
         while not self._connection.poll(_POLL):
             if self._stopped():
                 self.end()
                 raise Stop
-            sight, now = self._board.read(), time.monotonic()
-            if sight != seen:
-                seen, since = sight, now
-                continue
-            due = patience * (1 + sight.numbers / ORDINARY) if sight.kind == "mlx" else SILENCE
-            # A compiler at work is no MLX that hangs.
-            if now - since > due and (now - since > SILENCE or not compiling(self._process.pid)):
-                message = f"no answer in {due:.0f} s"
+            due = attention.overdue()
+            if due:
+                sight = self._board.read()
                 self.end()
-                return Death(Verdict.HANG, message, sight, outside=False)
+                return Death(Verdict.HANG, f"no answer in {due:.0f} s", sight, outside=False)
         return self._connection.recv()
 
     def _buried(self) -> Death:

@@ -95,7 +95,7 @@ def main(descriptor: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     connection = Connection(descriptor)
     setting: Setting = connection.recv()
-    _end_with(os.getppid())
+    end_with(os.getppid())
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         _serve(connection, setting)
 
@@ -155,7 +155,7 @@ def _memory() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process when the one that started it has ended, whatever it is doing then."""
     if sys.platform == "linux":
         import ctypes
