@@ -131,11 +131,13 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance, size: Fl
     allowed = ~nan & ~infinite & (proven <= tolerated + allowance)
     wrong_sign = np.where(due > 0, got < 0, got > 0)
     far = error >= np.abs(due) / 2
+    # In which order such terms are added decides whether infinities meet; no order is the right one.
+    spilt = ~np.isfinite(got) & (terms >= fmt.largest) & (tolerance.terms > 0)
     names = [
         # A set of right values is judged by its nearest point (see `audit.hull`); where there is none it is left open.
         ((right.where == Rounded.UNDEFINED) | (right.where == Rounded.SET), Verdict.UNDEFINED),
         (right.where == Rounded.INCONCLUSIVE, Verdict.INCONCLUSIVE),
-        (within & (over | under), Verdict.OUTSIDE),
+        ((within & (over | under)) | spilt, Verdict.OUTSIDE),
         (within, Verdict.MATCH),
         (allowed, Verdict.ALLOWED),
         (nan, Verdict.NAN),
