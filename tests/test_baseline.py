@@ -71,6 +71,11 @@ def test_a_known_cause_is_new_only_where_it_was_not_known(changes: dict[str, Any
     assert narrow.new == ["mx.a-vjp-jvp-x-range: known, but not in jvp"]
 
 
+def test_what_shows_in_compositions_only_is_known_by_any_argument() -> None:
+    assert held([entry(argument=None)], [entry()]).new == []
+    assert held([entry(argument="y")], [entry(argument=None)]).new
+
+
 def test_a_missing_rule_is_one_rule() -> None:
     lack = entry(mode=["jvp"], argument=None, **{"class": "missing"})
     assert held([lack], [lack]).new == []

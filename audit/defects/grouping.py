@@ -114,12 +114,15 @@ def _put_composition(found: Found, bucket: Bucket, kind: Class, subject: Subject
         key = (subject.title or subject.operation, rule_of(cell.mode), why)
         cause.seen.setdefault(key, []).append(bucket)
         return
-    _put(found, bucket, kind, subject.within or subject.operation)
-    if repaired:
-        operation = subject.within or subject.operation
-        for (name, _, _), defect in found.items():
-            if name == operation and bucket in defect.buckets:
-                defect.suspected.add(primitive)
+    if subject.within:
+        # Its arguments are not those of the operation that its case is about.
+        key = (subject.within, kind, "")
+        found.setdefault(key, Defect(subject.within, kind, "")).buckets.append(bucket)
+        return
+    _put(found, bucket, kind, subject.operation)
+    for (name, _, _), defect in found.items():
+        if name == subject.operation and bucket in defect.buckets:
+            defect.suspected.add(primitive)
 
 
 def _name_missing(found: Found, evidence: Evidence, subjects: Subjects) -> None:
