@@ -108,11 +108,17 @@ def test_the_verdict_is_the_documented_one(right: Fraction, ulps: float, terms: 
     assert [VERDICTS[code] for code in judged.verdict] == due
 
 
-def test_a_nan_is_never_excused() -> None:
+def test_a_nan_is_excused_by_terms_that_leave_the_format_and_by_nothing_else() -> None:
     for right in RIGHTS:
-        enclosures = enclose(right, 1, terms=1e300)
-        judged = judge(np.array([np.nan]), enclosures.to_format(FLOAT16), FLOAT16, Tolerance(ulps=1e9, terms=1e9))
-        assert VERDICTS[judged.verdict[0]] is Verdict.NAN
+        for terms, allowed, due in [
+            (FLOAT16.largest / 2, 1e9, Verdict.NAN),
+            (1e300, 0.0, Verdict.NAN),
+            (1e300, 1e9, Verdict.OUTSIDE),
+        ]:
+            enclosures = enclose(right, 1, terms=terms)
+            tolerance = Tolerance(ulps=1e9, terms=allowed)
+            judged = judge(np.array([np.nan]), enclosures.to_format(FLOAT16), FLOAT16, tolerance)
+            assert VERDICTS[judged.verdict[0]] is due
 
 
 @pytest.mark.parametrize("state", [State.UNDEFINED, State.INCONCLUSIVE])
