@@ -37,8 +37,8 @@ OPERATIONS = (
     ),
     by_text(
         "mx.checkpoint[of trees]",
-        "(lambda d: d['p'] - 2 * d['q'][0] + 3 * d['q'][1])(mx.checkpoint(lambda t, k, *, c: {{'p': t['a'] * t['b'][0] * "
-        "k, 'q': (t['b'][0] * c, c * c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
+        "(lambda d: d['p'] - 2 * d['q'][0] + 3 * d['q'][1])(mx.checkpoint(lambda t, k, *, c: {{'p': "
+        "t['a'] * t['b'][0] * k, 'q': (t['b'][0] * c, c * c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
         lambda m, x, y: 5 * x * y - 2 * y * x * y + 3 * x * y * x * y,  # noqa: ARG005
         *_XY,
     ),
@@ -109,6 +109,7 @@ OPERATIONS = (
         shapes=(((2, 3), (2,), (3,)),),
         traceable=("w", "x"),
         orders=1,
+        mapped=False,
         note="A bias that is frozen is no parameter, so that none but the others are differentiated.",
     ),
 )

@@ -61,8 +61,8 @@ OPERATIONS = (
     ),
     by_text(
         "mx.compile[of trees]",
-        "(lambda d: d['p'] - 2 * d['q'][0] + 3 * d['q'][1])(mx.compile(lambda t, k, *, c: {{'p': t['a'] * t['b'][0] * k, "
-        "'q': (t['b'][0] * c, c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
+        "(lambda d: d['p'] - 2 * d['q'][0] + 3 * d['q'][1])(mx.compile(lambda t, k, *, c: {{'p': "
+        "t['a'] * t['b'][0] * k, 'q': (t['b'][0] * c, c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
         lambda m, x, y: 5 * x * y - 2 * y * x * y + 3 * x * y,  # noqa: ARG005
         *_XY,
     ),
