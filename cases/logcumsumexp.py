@@ -1,0 +1,29 @@
+"""Logarithms of cumulative sums of exponentials."""
+
+import mlx.core as mx
+import numpy as np
+
+from audit.case import Tolerance
+from audit.operation import Operation, Shift
+from cases.scans import all_but_the_last, without_start, without_start_fits
+
+OPERATIONS = (
+    Operation(
+        name="mx.logcumsumexp",
+        arguments=("x",),
+        call=lambda x, axis, reverse, inclusive: without_start(
+            mx.logcumsumexp(x, axis=axis, reverse=reverse, inclusive=inclusive), axis, reverse, inclusive
+        ),
+        body=lambda m, x, axis, reverse, inclusive: m.logcumsumexp(
+            all_but_the_last(np.asarray(x), axis, reverse, inclusive), axis, reverse=reverse
+        ),
+        shapes=(((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 3, 2),)),
+        parameters={"axis": (-1, None, 0), "reverse": (False, True), "inclusive": (True, False)},
+        symmetries=(Shift("x", gain=1),),
+        tolerance=Tolerance(terms=8, reason="a logarithm of a sum of exponentials in the format, once an element"),
+        also=("mx.array.logcumsumexp",),
+        valid=without_start_fits,
+        text="mx.logcumsumexp(x, axis={axis}, reverse={reverse}, inclusive={inclusive})",
+        note="An exclusive scan begins with minus infinity, which is left out.",
+    ),
+)
