@@ -30,6 +30,7 @@ class Notes:
 
     def __init__(self) -> None:
         self.kept_shards: list[str] = []
+        self.failed_shards: list[str] = []
         self.begun_shards: list[str] = []
         self.done_shards: dict[str, tuple[int, int]] = {}
         self.notes: list[str] = []
@@ -43,6 +44,9 @@ class Notes:
     def done(self, shard: Any, rows: int, mismatches: int) -> None:
         assert shard.key not in self.done_shards
         self.done_shards[shard.key] = (rows, mismatches)
+
+    def failed(self, shard: Any) -> None:
+        self.failed_shards.append(shard.key)
 
     def noted(self, text: str) -> None:
         self.notes.append(text)

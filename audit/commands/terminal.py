@@ -73,7 +73,11 @@ class Lines:
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:
         """Its name and how many comparisons it has."""
         found = f", {mismatches} mismatches" if mismatches else ""
-        self.noted(f"{shard.label}: {f'{rows} comparisons{found}' if rows else 'could not be run'}")
+        self.noted(f"{shard.label}: {rows} comparisons{found}")
+
+    def failed(self, shard: Shard) -> None:
+        """That it has no rows; why is told at the end."""
+        self.noted(f"{shard.label}: could not be run")
 
     def noted(self, text: str) -> None:
         """A line."""
@@ -104,13 +108,21 @@ class Bar:
 
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:  # noqa: ARG002  lines tell the rows, a bar does not
         """Count it."""
-        self._working.pop(shard.key, None)
         self._mismatches += mismatches
-        self._show(1)
+        self._end(shard)
+
+    def failed(self, shard: Shard) -> None:
+        """Count it, and say so above the bar."""
+        self.noted(f"{shard.label}: could not be run")
+        self._end(shard)
 
     def noted(self, text: str) -> None:
         """A line above the bar."""
         self._bars.console.print(text, markup=False)
+
+    def _end(self, shard: Shard) -> None:
+        self._working.pop(shard.key, None)
+        self._show(1)
 
     def _show(self, advance: int) -> None:
         names = list(self._working.values())

@@ -20,7 +20,7 @@ from audit.run.blame import Blame, Blamed, Span, Unit, compare_the_rest, part
 from audit.run.kernels import Kernels, compiler_seconds
 from audit.run.outcome import Outcome
 from audit.run.plan import Plan, Shard
-from audit.run.progress import Progress, Silent
+from audit.run.progress import Progress, Silent, tell
 from audit.run.spool import Spool
 from audit.store import Store
 from audit.watch import WATCH, during
@@ -81,6 +81,8 @@ class Session:
                         table = self._compare(asked, implementation, blame.get(unit) if blame else None)
                         if spool:
                             spool.write(unit, table, measured.said())
+                    if not len(table) and blame and unit in blame:
+                        measured.note(_rowless(shard, batch, blame[unit]))
                     tables.append(table)
             if not tables:
                 message = "it has no points: give its case at least one batch"
@@ -157,6 +159,11 @@ class _Measured:
         """Note contradictions that came up elsewhere."""
         self.outcome.contradictions += contradictions
 
+    def note(self, text: str) -> None:
+        """Note what the reader of the reports should know, once."""
+        if text not in self.outcome.notes:
+            self.outcome.notes.append(text)
+
     def _lists(self) -> tuple[list[str], list[str]]:
         return self.references.disagreements, self.differences.contradictions
 
@@ -194,7 +201,7 @@ def execute(plan: Plan, store: Store, references: References, progress: Progress
         progress.begun(shard)
         outcome = run_and_write(session, shard, store)
         outcomes.append(outcome)
-        progress.done(shard, outcome.rows, outcome.mismatches)
+        tell(progress, shard, outcome)
     return Outcome.merged(outcomes)
 
 
@@ -222,6 +229,12 @@ def remembered(store: Store, shard: Shard) -> Outcome:
     """What came of a shard that was run before, as its file tells."""
     text = store.remarks(shard.key)
     return Outcome.from_text(text) if text else Outcome()
+
+
+def _rowless(shard: Shard, batch: Batch, blamed: Sequence[Blamed]) -> str:
+    """What kills although there is nothing to compare, since a result has no elements."""
+    what = f"{batch.group}, {batch.function.text}, {batch.format.name}, {batch.mode.kind}"
+    return f"{shard.label}: {blamed[0].verdict} ({blamed[0].message}) at {what}, whose result has no elements."
 
 
 def _batches(shard: Shard) -> Iterator[Batch]:

@@ -16,7 +16,7 @@ from audit.run.execute import remembered
 from audit.run.outcome import Outcome
 from audit.run.plan import Plan, Shard
 from audit.run.process import PATIENCE, Stop
-from audit.run.progress import Progress, Silent
+from audit.run.progress import Progress, Silent, tell
 from audit.run.settle import Lane, Settling
 from audit.run.worker import Setting
 from audit.store import Store
@@ -111,4 +111,4 @@ class _Pool:
         self.told.put(lambda progress: progress.begun(shard))
         outcome = Settling(shard, lane, noted).run()
         self.outcomes[shard.key] = outcome
-        self.told.put(lambda progress: progress.done(shard, outcome.rows, outcome.mismatches))
+        self.told.put(lambda progress: tell(progress, shard, outcome))

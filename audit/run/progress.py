@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from audit.run.outcome import Outcome
 from audit.run.plan import Shard
 
 
@@ -19,7 +20,11 @@ class Progress(Protocol):
         ...
 
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:
-        """A shard is finished; of no rows, if it could not be run."""
+        """A shard is finished."""
+        ...
+
+    def failed(self, shard: Shard) -> None:
+        """A shard could not be run."""
         ...
 
     def noted(self, text: str) -> None:
@@ -39,5 +44,16 @@ class Silent:
     def done(self, shard: Shard, rows: int, mismatches: int) -> None:
         """As `Progress.done`."""
 
+    def failed(self, shard: Shard) -> None:
+        """As `Progress.failed`."""
+
     def noted(self, text: str) -> None:
         """As `Progress.noted`."""
+
+
+def tell(progress: Progress, shard: Shard, outcome: Outcome) -> None:
+    """Tell that work on a shard has ended."""
+    if outcome.failures:
+        progress.failed(shard)
+    else:
+        progress.done(shard, outcome.rows, outcome.mismatches)
