@@ -132,7 +132,8 @@ class Arithmetic:
         x = np.asarray(x, object)
         axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
         kept = [place for place in range(x.ndim) if place not in axes]
-        rows = x.transpose(*kept, *axes).reshape(*(x.shape[place] for place in kept), -1)
+        count = int(np.prod([x.shape[place] for place in axes], dtype=int))
+        rows = x.transpose(*kept, *axes).reshape(*(x.shape[place] for place in kept), count)
         total = np.empty(rows.shape[:-1], object)
         for place in np.ndindex(total.shape):
             total[place] = self.total(rows[place].tolist())
