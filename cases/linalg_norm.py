@@ -7,7 +7,7 @@ from typing import Any
 import mlx.core as mx
 
 from audit.case import Tolerance
-from audit.operation import REAL_FORMATS, Homogeneous, Operation, Values
+from audit.operation import Homogeneous, Operation, Values
 
 _ROUNDINGS = Tolerance(terms=4, reason="powers, their sum and a root round in sequence")
 _INFINITE = float("inf")
@@ -25,12 +25,16 @@ def _matrix_fits(shapes: Any, parameters: Any) -> bool:
     return rank == 2 if axis is None else len({a % rank for a in axis}) == 2
 
 
+def _body(m: Any, a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002, FBT001  MLX's own names
+    return m.norm(a, ord, axis=axis, keepdims=keepdims)
+
+
 def _norm(name: str, **declared: Any) -> Operation:
     given = {
         "name": name,
         "arguments": ("a",),
-        "call": lambda a, ord, axis, keepdims: mx.linalg.norm(a, ord, axis, keepdims),  # noqa: A002
-        "body": lambda m, a, ord, axis, keepdims: m.norm(a, ord, axis=axis, keepdims=keepdims),  # noqa: A002
+        "call": mx.linalg.norm,
+        "body": _body,
         "values": {"a": Values(singular=(0.0,))},
         "symmetries": (Homogeneous({"a": 1}),),
         "tolerance": _ROUNDINGS,
@@ -49,9 +53,14 @@ OPERATIONS = (
             "keepdims": (False, True),
         },
         valid=_vector_fits,
-        formats=(*REAL_FORMATS, "complex64"),
-        result="real",
         long=(((4096,),),),
+    ),
+    _norm(
+        "mx.linalg.norm[complex]",
+        shapes=(((3,),), ((2, 2),)),
+        parameters={"ord": (None, 1, 3, _INFINITE), "axis": (-1,), "keepdims": (False,)},
+        formats=("complex64",),
+        result="real",
     ),
     _norm(
         "mx.linalg.norm[matrix]",
