@@ -21,9 +21,7 @@ OPERATIONS = (
         name="mx.cumsum",
         arguments=("x",),
         call=lambda x, axis, reverse, inclusive: mx.cumsum(x, axis=axis, reverse=reverse, inclusive=inclusive),
-        body=lambda m, x, axis, reverse, inclusive: m.cumsum(
-            np.asarray(x), axis, reverse=reverse, inclusive=inclusive
-        ),
+        body=lambda m, x, axis, reverse, inclusive: m.cumsum(np.asarray(x), axis, reverse=reverse, inclusive=inclusive),
         shapes=(((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 0),), ((2, 3, 2),)),
         parameters={"axis": (-1, None, 0), **_FLAGS},
         symmetries=(Homogeneous({"x": 1}),),
