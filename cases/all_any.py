@@ -1,4 +1,4 @@
-"""Whether all or some elements are other than zero, and how many: the derivative is zero wherever that does not jump."""
+"""Whether all or some elements are not zero, and how many: the derivative is zero wherever that does not jump."""
 
 from __future__ import annotations
 

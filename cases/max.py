@@ -2,7 +2,7 @@
 
 import mlx.core as mx
 
-from audit.operation import REAL_FORMATS, Homogeneous, Operation, Permutation, Shift
+from audit.operation import Homogeneous, Operation, Permutation, Shift
 from cases.fitting import nonempty_axes_fit
 
 _SHAPES = (((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 3, 2),), ((),))
