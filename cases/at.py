@@ -55,7 +55,7 @@ def _operation(name: str, method: str, shapes: tuple[Shapes, ...], *indices: Any
         values={"value": Values(low=0.0)} if divides else {},
         tolerance=_SUM,
         formats=_ALL if method in ("add", "subtract", "multiply") else REAL_FORMATS,
-        also=("mx.array.at", "mx.ArrayAt", "mx.ArrayAt.__getitem__"),
+        also=("mx.array.at", "mx.ArrayAt.__getitem__"),
         valid=_valid,
         text=f"x.at[{{index}}].{method}(value)",
     )

@@ -206,6 +206,7 @@ EXEMPT: Mapping[str, tuple[str, ...]] = {
 """Reason -> names."""
 
 COVERED_BY: Mapping[str, str] = {
+    "mx.ArrayAt": "mx.array.at",
     "mx.ArrayIterator": "mx.array.__iter__",
     "mx.divide": "cases/divide.py",
 }
