@@ -25,7 +25,7 @@ def _matrix_fits(shapes: Any, parameters: Any) -> bool:
     return rank == 2 if axis is None else len({a % rank for a in axis}) == 2
 
 
-def _body(m: Any, a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002, FBT001  MLX's own names
+def _body(m: Any, a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002  MLX's own names
     return m.norm(a, ord, axis=axis, keepdims=keepdims)
 
 
