@@ -66,7 +66,9 @@ def refusing(name: str, text: str, instead: Callable[..., mx.array], body: Body,
 
     def call(*arrays: mx.array) -> mx.array:
         try:
-            return asked(*arrays)
+            found = asked(*arrays)
+            mx.eval(found)
+            return found
         except REFUSALS:
             return instead(*arrays)
 
@@ -75,12 +77,13 @@ def refusing(name: str, text: str, instead: Callable[..., mx.array], body: Body,
         arguments,
         call,
         body,
-        shapes=((((3,),) * len(arguments)),),
+        shapes=(((3,),) * len(arguments),),
         values={argument: Values(scaled=False) for argument in arguments},
         tolerance=PRODUCTS,
         formats=("float32",),
         text=text,
         orders=0,
+        mapped=False,
         slow=True,
         note="MLX must refuse this; if it does, that counts as right.",
     )
