@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import mlx.core as mx
 import numpy as np
 
 from audit.operation import Homogeneous, Operation, Shift
-from cases.scans import all_but_the_last, without_start, without_start_fits
+from cases.scans import all_but_the_last, scanned, without_start, without_start_fits
 
 OPERATIONS = tuple(
     Operation(
         name=f"mx.{name}",
         arguments=("x",),
         call=lambda x, axis, reverse, inclusive, name=name: without_start(
-            getattr(mx, name)(x, axis=axis, reverse=reverse, inclusive=inclusive), axis, reverse, inclusive
+            scanned(name, x, axis, reverse, inclusive), axis, reverse, inclusive
         ),
         body=lambda m, x, axis, reverse, inclusive, name=name: getattr(m, name)(
             all_but_the_last(np.asarray(x), axis, reverse, inclusive), axis, reverse=reverse

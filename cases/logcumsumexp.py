@@ -1,18 +1,17 @@
 """Logarithms of cumulative sums of exponentials."""
 
-import mlx.core as mx
 import numpy as np
 
 from audit.case import Tolerance
 from audit.operation import Operation, Shift
-from cases.scans import all_but_the_last, without_start, without_start_fits
+from cases.scans import all_but_the_last, scanned, without_start, without_start_fits
 
 OPERATIONS = (
     Operation(
         name="mx.logcumsumexp",
         arguments=("x",),
         call=lambda x, axis, reverse, inclusive: without_start(
-            mx.logcumsumexp(x, axis=axis, reverse=reverse, inclusive=inclusive), axis, reverse, inclusive
+            scanned("logcumsumexp", x, axis, reverse, inclusive), axis, reverse, inclusive
         ),
         body=lambda m, x, axis, reverse, inclusive: m.logcumsumexp(
             all_but_the_last(np.asarray(x), axis, reverse, inclusive), axis, reverse=reverse

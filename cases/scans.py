@@ -1,9 +1,11 @@
-"""Exclusive scans that begin with an infinity: what is left of them without it, and of what it is the scan."""
+"""Scans, functions or methods; exclusive ones begin with an infinity, which is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+import mlx.core as mx
 
 from audit.operation import Shapes
 from cases.fitting import axes_fit
@@ -11,6 +13,13 @@ from cases.fitting import axes_fit
 
 def _cut(rank: int, axis: int, part: slice) -> tuple[slice, ...]:
     return tuple(part if place == axis % rank else slice(None) for place in range(rank))
+
+
+def scanned(name: str, x: mx.array, axis: int | None, reverse: bool, inclusive: bool) -> mx.array:
+    """A scan by its name. Without an axis the method is asked: it makes the array flat by a primitive of its own."""
+    if axis is None:
+        return getattr(x, name)(reverse=reverse, inclusive=inclusive)
+    return getattr(mx, name)(x, axis=axis, reverse=reverse, inclusive=inclusive)
 
 
 def without_start(scan: Any, axis: int | None, reverse: bool, inclusive: bool) -> Any:
