@@ -1,0 +1,129 @@
+"""Random numbers that are whole, permutations, and normal vectors.
+
+Whole numbers that are drawn do not change with small changes of the parameters: the derivative is zero. Of them the
+numbers themselves are taken away, so that nothing but the derivative is left to be asked.
+"""
+
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from audit.case import Tolerance
+from audit.operation import Homogeneous, Operation, Shapes, Values
+
+_KEY = 3
+_ZERO = " - mx.stop_gradient(the same)"
+
+
+def _key() -> mx.array:
+    return mx.random.key(_KEY)
+
+
+def _less_itself(drawn: mx.array, like: mx.array) -> mx.array:
+    numbers = drawn.astype(like.dtype)
+    return numbers - mx.stop_gradient(numbers)
+
+
+def _bernoulli(p: mx.array, shape: Any) -> mx.array:
+    return _less_itself(mx.random.bernoulli(p, shape, key=_key()), p)
+
+
+def _categorical(logits: mx.array, axis: int, shape: Any, num_samples: Any) -> mx.array:
+    return _less_itself(mx.random.categorical(logits, axis, shape, num_samples, key=_key()), logits)
+
+
+def _categories(m: Any, logits: Any, axis: int, shape: Any, num_samples: Any) -> Any:  # noqa: ARG001
+    rest = list(logits.shape)
+    del rest[axis]
+    samples = () if num_samples is None else (num_samples,)
+    return np.full(shape or (*rest, *samples), 0, object)
+
+
+def _one_of_both(shapes: Shapes, parameters: Any) -> bool:
+    axis, shape = parameters["axis"], parameters["shape"]
+    rest = list(shapes[0])
+    if not -len(rest) <= axis < len(rest):
+        return False
+    del rest[axis]
+    return shape is None or (parameters["num_samples"] is None and shape[-len(rest) :] == tuple(rest))
+
+
+def _permuted(m: Any, x: Any, axis: int) -> Any:  # noqa: ARG001
+    order = np.array(mx.random.permutation(mx.arange(x.shape[axis]), key=_key()))
+    return np.take(x, order, axis)
+
+
+def _vector(mean: mx.array, factor: mx.array, shape: tuple[int, ...]) -> mx.array:
+    return mx.random.multivariate_normal(mean, factor @ factor.T, shape, key=_key())
+
+
+def _vector_body(m: Any, mean: Any, factor: Any, shape: tuple[int, ...]) -> Any:
+    drawn = mx.random.multivariate_normal(mx.zeros(2), mx.eye(2), shape, key=_key())
+    noise = np.array(np.array(drawn).astype(np.float64).tolist(), object)
+    covariance = m.matmul(factor, factor.T)
+    # The square root of a matrix C of order two is (C + sqrt(det C)) / sqrt(tr C + 2 sqrt(det C)).
+    root = m.sqrt(m.det(covariance))
+    shifted = m.add(covariance, m.multiply(root, np.array([[1, 0], [0, 1]], object)))
+    square_root = m.divide(shifted, m.sqrt(m.add(m.trace(covariance), m.multiply(2, root))))
+    return m.add(mean, m.matmul(noise, square_root))
+
+
+OPERATIONS = (
+    Operation(
+        name="mx.random.bernoulli",
+        arguments=("p",),
+        call=_bernoulli,
+        body=lambda m, p, shape: np.full(np.shape(p) if shape is None else shape, 0, object),  # noqa: ARG005
+        shapes=(((3,),), ((2, 1),), ((),)),
+        parameters={"shape": (None, (2, 3), (4, 2, 3))},
+        values={"p": Values(low=0.0, high=1.0)},
+        valid=lambda shapes, parameters: parameters["shape"] is None or shapes[0] == (3,),
+        text="mx.random.bernoulli(p, {shape}, key=mx.random.key(3)).astype(p.dtype)" + _ZERO,
+    ),
+    Operation(
+        name="mx.random.categorical",
+        arguments=("logits",),
+        call=_categorical,
+        body=_categories,
+        shapes=(((2, 3),), ((4,),)),
+        parameters={"axis": (-1, 0), "shape": (None, (4, 2), (2, 2)), "num_samples": (None, 1, 5)},
+        valid=_one_of_both,
+        text="mx.random.categorical(logits, {axis}, {shape}, {num_samples}, key=mx.random.key(3)).astype(logits.dtype)"
+        + _ZERO,
+    ),
+    Operation(
+        name="mx.random.randint",
+        arguments=("low", "high"),
+        call=lambda low, high, shape: _less_itself(mx.random.randint(low, high, shape, key=_key()), low),
+        body=lambda m, low, high, shape: np.full(shape, 0, object),  # noqa: ARG005
+        shapes=(((3,), (3,)), ((), (3,))),
+        parameters={"shape": ((3,), (2, 3), (1, 3))},
+        values={"low": Values(low=-20.0, high=0.0), "high": Values(low=10.0, high=40.0)},
+        text="mx.random.randint(low, high, {shape}, key=mx.random.key(3)).astype(low.dtype)" + _ZERO,
+    ),
+    Operation(
+        name="mx.random.permutation",
+        arguments=("x",),
+        call=lambda x, axis: mx.random.permutation(x, axis, key=_key()),
+        body=_permuted,
+        shapes=(((5, 2),), ((4,),), ((2, 3),), ((0, 2),)),
+        parameters={"axis": (0, 1, -1)},
+        symmetries=(Homogeneous({"x": 1}),),
+        valid=lambda shapes, parameters: parameters["axis"] < len(shapes[0]),
+        text="mx.random.permutation(x, {axis}, key=mx.random.key(3))",
+    ),
+    Operation(
+        name="mx.random.multivariate_normal",
+        arguments=("mean", "factor"),
+        call=_vector,
+        body=_vector_body,
+        shapes=(((2,), (2, 2)),),
+        parameters={"shape": ((), (2,), (1, 2))},
+        values={"mean": Values(scaled=False), "factor": Values(scaled=False)},
+        tolerance=Tolerance(terms=8, reason="the decomposition, products and sums round"),
+        formats=("float32",),
+        orders=1,
+        text="mx.random.multivariate_normal(mean, factor @ factor.T, {shape}, key=mx.random.key(3))",
+    ),
+)
