@@ -68,9 +68,10 @@ def refusing(name: str, text: str, instead: Callable[..., mx.array], body: Body,
         try:
             found = asked(*arrays)
             mx.eval(found)
-            return found
         except REFUSALS:
             return instead(*arrays)
+        else:
+            return found
 
     return Operation(
         name,

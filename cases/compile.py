@@ -1,5 +1,7 @@
 """Compiled functions: state that is captured and changed, sizes that change, trees, derivatives inside and outside."""
 
+import numpy as np
+
 from audit.operation import REAL_FORMATS
 from cases.by_text import by_text, refusing
 
@@ -51,6 +53,16 @@ OPERATIONS = (
         *_XY,
         shapes=(((2,), (3,)), ((3,), (1,)), ((2,), (2, 2))),
         parameters={"fun": ("lambda a: a * a.sum()", "mx.grad(lambda a: (a * a).sum())"), "shapeless": (True, False)},
+    ),
+    by_text(
+        "mx.compile[of a reduction over one element]",
+        "mx.compile({fun}, shapeless=True)(x)",
+        lambda m, x, fun: np.reshape(m.sum(x), (1,)) if "sum(1)" in fun else x,
+        "x",
+        shapes=(((3,),),),
+        parameters={"fun": ("lambda a: a[None].sum(1)", "lambda a: a[None].sum(0)")},
+        orders=0,
+        mapped=False,
     ),
     by_text(
         "mx.compile[in another format]",
