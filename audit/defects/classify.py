@@ -25,6 +25,7 @@ from audit.defects.again import Asker, is_wrong, place_of
 from audit.defects.classes import Class
 from audit.defects.defect import rule_of
 from audit.defects.evidence import Bucket, Cell, Evidence, Tally
+from audit.defects.opinion import estimate
 from audit.defects.subjects import Subject, Subjects
 from audit.errors import AuditError
 from audit.formats import lookup
@@ -33,12 +34,16 @@ HALF = ("float16", "bfloat16")
 # NaN and infinities, and the names of everything that is a number.
 NOT_NUMBERS = ("nan", "overflowed")
 NUMBERS = ("nonzero", "vanished", "sign", "wrong", "inaccurate")
+# Classes of what happens beside singular points; at a kink it is none of them.
+BESIDE = (Class.RANGE, Class.CANCELLATION, Class.PRECISION)
 # Classes of a rule that is wrong at ordinary points: what else it does elsewhere follows.
 EVERYWHERE = (Class.VALUE, Class.DROPPED, Class.CONJUGATE)
 
 _MISSING = re.compile(r"not (yet )?(been )?implemented|cannot calculate|not supported|unsupported", re.IGNORECASE)
 _SHAPES = re.compile(r"shape|broadcast|dimension|axis|axes|size|reshape", re.IGNORECASE)
 
+# Points of more numbers than this are not looked at for kinks.
+SMALL = 64
 # So far from 1 a point is still ordinary.
 ORDINARY = 3
 # Relative errors below this are those of a shorter format; above it, another number was computed.
@@ -97,14 +102,19 @@ class Question:
 
     def clusters(self, gap: int) -> list[int]:
         """The reaches at which wrong numbers begin, again after it was right over a gap."""
-        wrong = np.flatnonzero(self.numbers())
-        right = self.tally.right.sum(axis=0) > 0
-        starts: list[int] = []
-        for place, reach in enumerate(wrong.tolist()):
-            before = wrong[place - 1] if place else -1
-            if not starts or right[before + 1 : reach].sum() >= gap:
-                starts.append(reach)
-        return starts
+        return _clusters(self.numbers(), self.tally.right.sum(axis=0), gap)
+
+
+def _clusters(wrong: np.ndarray, right: np.ndarray, gap: int) -> list[int]:
+    """The reaches at which something wrong begins, and begins again after it was right at so many reaches."""
+    places = np.flatnonzero(wrong)
+    fine = right > 0
+    starts: list[int] = []
+    for index, reach in enumerate(places.tolist()):
+        before = int(places[index - 1]) if index else -1
+        if not starts or fine[before + 1 : reach].sum() >= gap:
+            starts.append(reach)
+    return starts
 
 
 @dataclass
@@ -143,21 +153,38 @@ class Classifier:
         told = _spoken(key.verdict, key.message)
         if told is Class.MISSING:
             return told
-        if key.cell != key.cell.plain and self._plainly_right(bucket):
+        if key.cell != key.cell.plain and self._plainly_right(bucket, told):
             return Class.VMAP if key.cell.wrap.startswith("vmap") else Class.CONSISTENCY
         if told is not None:
             return told
         reach = int(bucket.rows[0][0][1])
         if key.verdict not in NUMBERS:
             return self._not_a_number(bucket)
-        around = (self._of(key.cell), self._of(key.cell._replace(format="float32")))
-        if key.singular and reach <= ORDINARY and bucket.most >= 0.5 and any(q.right_around() for q in around):
+        if key.singular and reach <= ORDINARY and bucket.most >= 0.5 and self._right_around(key.cell):
             # A wrong member at a kink, a pole that counts for nothing: not what happens beside it.
             return Class.VALUE
-        return self._number(key.cell, reach)
+        kind = self._number(key.cell, reach)
+        return Class.VALUE if kind in BESIDE and self._kinked(bucket) else kind
 
-    def _plainly_right(self, bucket: Bucket) -> bool:
-        """Whether the same question is right at the same points without transform and in contiguous arrays."""
+    def _right_around(self, cell: Cell) -> bool:
+        """Whether all ordinary points that are not singular are right, in the same format or else in float32."""
+        single = self._of(cell._replace(format="float32"))
+        other = lookup(cell.format).parts == 1 and single.right_around()
+        return other or self._of(cell).right_around()
+
+    def _kinked(self, bucket: Bucket) -> bool:
+        """Whether the simplest wrong point is a kink or a tie, at which a wrong member was chosen."""
+        cell, row = bucket.key.cell, bucket.rows[0][1]
+        if rule_of(cell.mode) not in ("vjp", "jvp") or len(row["primals"]) > SMALL:
+            return False
+        found = estimate(place_of(row, self.subjects[cell.case, cell.function]))
+        return found is not None and found.kinked
+
+    def _plainly_right(self, bucket: Bucket, told: Class | None) -> bool:
+        """Whether the same question is right at the same points without transform and in contiguous arrays.
+
+        Where nothing comes back, or something of another shape, any number that does come back plainly will do.
+        """
         subject = self.subjects[bucket.key.cell.case, bucket.key.cell.function]
         asked = 0
         for _, row in bucket.rows[:3]:
@@ -165,9 +192,10 @@ class Classifier:
                 again = self.asker.row(place_of(row, subject).plain())
             except AuditError:
                 continue
-            if again is None or again["verdict"] in ("raises", "shape", "inconclusive", "undefined"):
+            if again is None or again["verdict"] in ("inconclusive", "undefined"):
                 continue
-            if is_wrong(again):
+            spoken = _spoken(again["verdict"], again["message"] or "")
+            if spoken is not None or (told is None and is_wrong(again)):
                 return False
             asked += 1
         return asked > 0
@@ -178,13 +206,15 @@ class Classifier:
             kind = self._number(key.cell, ORDINARY)
             if kind in EVERYWHERE:
                 return kind
-        place = int(key.singular)
-        wrong = np.flatnonzero(question.tally.wrong[key.verdict][place]) if key.verdict in question.tally.wrong else []
-        if len(wrong) and question.right_below(int(wrong[0]), place):
+        fmt, place, reach = lookup(key.cell.format), int(key.singular), int(bucket.rows[0][0][1])
+        wrong = question.tally.wrong[key.verdict][place] if key.verdict in question.tally.wrong else None
+        starts = (
+            _clusters(wrong, question.tally.right[place], max(ORDINARY, fmt.emax // GAP)) if wrong is not None else []
+        )
+        begun = max((start for start in starts if start <= reach), default=reach)
+        if question.right_below(begun, place):
             return Class.RANGE
-        fmt = lookup(key.cell.format)
-        far = bucket.rows[0][0][1] > max(ORDINARY, fmt.emax // 4)
-        return Class.RANGE if far and not key.singular else Class.POISON
+        return Class.RANGE if begun > max(ORDINARY, fmt.emax // 4) and not key.singular else Class.POISON
 
     def _number(self, cell: Cell, reach: int) -> Class:
         """The class of wrong numbers of a question at a reach."""
@@ -227,6 +257,8 @@ class Classifier:
         if wrong > 9 * right and set(_present(question.tally)) == {"vanished"}:
             return Class.DROPPED
         if not mostly and not question.gross():
+            if begun <= ORDINARY and question.gradual():
+                return Class.CANCELLATION
             if not question.gradual() and below and begun > 0:
                 # From right to nothing at once: no terms cancel more and more.
                 return Class.RANGE

@@ -121,8 +121,11 @@ def _other_formats(place: Place, row: Row, asker: Asker) -> list[Method]:
 
 
 def _others(own: Format) -> list[Format]:
-    order = ("float64", "float32", "bfloat16", "float16") if own.parts == 1 else ()
-    return [lookup(name) for name in order if FORMATS[name] is not own]
+    """Formats that know the value better; for float64 the next best."""
+    if own.parts == 2:
+        return []
+    finer = [fmt for fmt in FORMATS.values() if fmt.parts == 1 and fmt.precision > own.precision]
+    return sorted(finer, key=lambda fmt: -fmt.precision) or [lookup("float32")]
 
 
 def _near(x: float, part: record.Enclosure, fmt: Format) -> bool:

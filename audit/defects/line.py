@@ -80,8 +80,9 @@ def best_line(place: Place, asker: Asker) -> Line | None:
         None where the input is complex, all its exponents are near 0, or no line shows anything wrong.
     """
     fmt = place.batch.format
-    wide = np.rint(np.linspace(fmt.esub, fmt.emax, TRIED)).astype(np.int64)
-    exponents = np.union1d(wide, np.arange(-CLOSE, CLOSE + 1))
+    tried = TRIED if place.batch.function.elementwise else TRIED // 3
+    wide = np.rint(np.linspace(fmt.esub, fmt.emax, tried)).astype(np.int64)
+    exponents = np.union1d(wide, np.arange(-CLOSE, CLOSE + 1, 1 if place.batch.function.elementwise else 4))
     best, most = None, (0, 0)
     for line in _lines(place):
         inside = line.inside(exponents, fmt)
@@ -112,8 +113,12 @@ def _lines(place: Place) -> Iterator[Line]:
     leader = reaches.index(max(reaches))
     names = [*place.subject.function.arguments, *(f"w{i or ''}" for i in range(len(place.batch.weights)))]
     count = len(mantissas)
-    choices = sorted(product((0, 1, -1), repeat=count - 1), key=lambda c: (sum(map(abs, c)), c))[:LINES]
-    for chosen in choices:
+    choices = sorted(product((0, 1, -1), repeat=count - 1), key=lambda c: (sum(map(abs, c)), c))
+    if not place.batch.function.elementwise:
+        # Asked point by point: the lead alone, or everything with it, and the weights against it.
+        primals = len(place.batch.primals)
+        choices = [(0,) * (count - 1), (1,) * (count - 1), (1,) * (primals - 1) + (-1,) * (count - primals)]
+    for chosen in choices[:LINES]:
         slopes = [*chosen[:leader], 1, *chosen[leader:]]
         # Arrays that stay keep their own exponents, unless those are far from 0 too.
         near = [np.where(np.abs(e) <= ORDINARY, e, 0) for e in exponents]
