@@ -2,9 +2,9 @@
 
 import mlx.nn as nn
 
-from audit.case import Tolerance
 from audit.operation import Operation, Permutation, Shift
 from cases.fitting import nonempty_axes_fit
+from cases.tolerances import SHIFTED_EXPONENTIALS
 
 OPERATIONS = (
     Operation(
@@ -15,7 +15,7 @@ OPERATIONS = (
         shapes=(((2, 3),), ((4,),), ((1, 3),), ((1,),), ((2, 3, 2),)),
         parameters={"axis": (-1, 0, 1)},
         symmetries=(Shift("x"), Permutation(("x",), axis=-1, out_axis=-1)),
-        tolerance=Tolerance(terms=4, reason="a difference, an exponential, a sum and a logarithm in the format"),
+        tolerance=SHIFTED_EXPONENTIALS,
         also=("nn.LogSoftmax",),
         valid=nonempty_axes_fit,
         long=(((1024,),),),

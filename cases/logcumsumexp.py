@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from audit.case import Tolerance
 from audit.operation import Operation, Shift
 from cases.scans import all_but_the_last, scanned, without_start, without_start_fits
+from cases.tolerances import SHIFTED_EXPONENTIALS
 
 OPERATIONS = (
     Operation(
@@ -19,7 +19,7 @@ OPERATIONS = (
         shapes=(((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 3, 2),)),
         parameters={"axis": (-1, None, 0), "reverse": (False, True), "inclusive": (True, False)},
         symmetries=(Shift("x", gain=1),),
-        tolerance=Tolerance(terms=8, reason="a logarithm of a sum of exponentials in the format, once an element"),
+        tolerance=SHIFTED_EXPONENTIALS,
         also=("mx.array.logcumsumexp",),
         valid=without_start_fits,
         text="mx.logcumsumexp(x, axis={axis}, reverse={reverse}, inclusive={inclusive})",

@@ -7,12 +7,11 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from audit.case import Tolerance
 from audit.operation import Operation, Permutation, Shift
 from cases.fitting import nonempty_axes_fit
 from cases.indices import Indices
+from cases.tolerances import SHIFTED_EXPONENTIALS
 
-_STABLE = Tolerance(terms=4, reason="a difference, an exponential, a sum and a logarithm in the format")
 _KEPT = Indices(((True, False, True), (False, False, True)))
 
 
@@ -33,7 +32,7 @@ OPERATIONS = (
         shapes=(((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 3, 2),), ((),)),
         parameters={"axis": (-1, None, 0, (0, 1)), "keepdims": (False, True)},
         symmetries=(Shift("x", gain=1), Permutation(("x",), axis=-1)),
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         also=("mx.array.logsumexp",),
         valid=nonempty_axes_fit,
         long=(((4096,),),),
@@ -46,7 +45,7 @@ OPERATIONS = (
         shapes=(((2, 3),),),
         parameters={"kept": (_KEPT,)},
         symmetries=(Shift("x", gain=1),),
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         text="mx.logsumexp(mx.where({kept}, x, -mx.inf), axis=-1)",
     ),
 )

@@ -8,12 +8,11 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from audit.case import Tolerance
 from audit.operation import Operation, Permutation, Shapes, Shift
 from cases.fitting import nonempty_axes_fit
 from cases.indices import Indices
+from cases.tolerances import SHIFTED_EXPONENTIALS
 
-_STABLE = Tolerance(terms=4, reason="a difference, an exponential, a sum and a quotient in the format")
 _SHAPES: tuple[Shapes, ...] = (((2, 3),), ((4,),), ((1, 3),), ((2, 1),), ((2, 3, 2),))
 _SYMMETRIES = (Shift("x"), Permutation(("x",), axis=-1, out_axis=-1))
 _KEPT = Indices(((True, False, True), (False, False, True)))
@@ -33,7 +32,7 @@ OPERATIONS = (
         shapes=_SHAPES,
         parameters={"axis": (-1, None, 0, (0, 1)), "precise": (False, True)},
         symmetries=_SYMMETRIES,
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         valid=nonempty_axes_fit,
     ),
     *(
@@ -44,7 +43,7 @@ OPERATIONS = (
             body=lambda m, x, precise: m.softmax(x, -1)[:2],  # noqa: ARG005
             shapes=(((4,),),),
             parameters={"precise": (precise,)},
-            tolerance=_STABLE,
+            tolerance=SHIFTED_EXPONENTIALS,
             formats=("float16", "bfloat16"),
             orders=1,
             mapped=False,
@@ -61,7 +60,7 @@ OPERATIONS = (
         shapes=(((2, 3),),),
         parameters={"kept": (_KEPT,)},
         symmetries=(Shift("x"),),
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         text="mx.softmax(mx.where({kept}, x, -mx.inf), axis=-1)",
     ),
     Operation(
@@ -72,7 +71,7 @@ OPERATIONS = (
         shapes=_SHAPES[:2],
         parameters={"axis": (-1, 0, 1)},
         symmetries=_SYMMETRIES,
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         also=("nn.Softmax",),
         valid=nonempty_axes_fit,
     ),
@@ -84,7 +83,7 @@ OPERATIONS = (
         shapes=_SHAPES[:2],
         parameters={"axis": (-1, 0, 1)},
         symmetries=_SYMMETRIES,
-        tolerance=_STABLE,
+        tolerance=SHIFTED_EXPONENTIALS,
         also=("nn.Softmin",),
         valid=nonempty_axes_fit,
     ),
