@@ -6,6 +6,7 @@ from typing import Any
 import mlx.core as mx
 
 from audit.operation import REAL_FORMATS, Operation, Values
+from cases.jumps import jump
 
 _ZERO = {"a": Values(singular=(0.0,)), "b": Values(singular=(0.0,))}
 
@@ -18,9 +19,10 @@ def _operation(
         name=f"mx.{name}",
         arguments=("a", "b"),
         call=lambda a, b: getattr(mx, name)(a, b).astype(mx.real(a).dtype),
-        body=lambda m, a, b: m.where(holds(m, a, b), 1, 0),
+        body=lambda m, a, b: jump(m, holds(m, a, b), m.real(a)),
         values=_ZERO,
         formats=formats,
+        orders=1,
         result="real",
         also=(f"mx.array.__{operator}__",),
         text=f"mx.{name}(a, b).astype(mx.real(a).dtype)",

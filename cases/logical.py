@@ -5,8 +5,10 @@ from typing import Any
 
 import mlx.core as mx
 
-from audit.operation import Operation, Values
+from audit.operation import REAL_FORMATS, Operation, Values
+from cases.jumps import jump
 
+_COMPLEX = (*REAL_FORMATS, "complex64")
 _ZERO = {"a": Values(singular=(0.0,)), "b": Values(singular=(0.0,))}
 # The masks are made of a > 0 and b < 1.
 _MASKED = {"a": Values(singular=(0.0,)), "b": Values(singular=(1.0,))}
@@ -17,10 +19,13 @@ def _test(name: str, holds: Callable[..., Any]) -> Operation:
     return Operation(
         name=f"mx.{name}",
         arguments=("a", "b"),
-        call=lambda a, b: getattr(mx, name)(a, b).astype(a.dtype),
-        body=lambda m, a, b: m.where(holds(m, m.not_equal(a, 0), m.not_equal(b, 0)), 1, 0),
+        call=lambda a, b: getattr(mx, name)(a, b).astype(mx.real(a).dtype),
+        body=lambda m, a, b: jump(m, holds(m, m.not_equal(a, 0), m.not_equal(b, 0)), m.real(a)),
         values=_ZERO,
-        text=f"mx.{name}(a, b).astype(a.dtype)",
+        formats=_COMPLEX,
+        result="real",
+        orders=1,
+        text=f"mx.{name}(a, b).astype(mx.real(a).dtype)",
     )
 
 
@@ -45,10 +50,13 @@ OPERATIONS = (
     Operation(
         name="mx.logical_not",
         arguments=("a",),
-        call=lambda a: mx.logical_not(a).astype(a.dtype),
-        body=lambda m, a: m.where(m.equal(a, 0), 1, 0),
+        call=lambda a: mx.logical_not(a).astype(mx.real(a).dtype),
+        body=lambda m, a: jump(m, m.equal(a, 0), m.real(a)),
         values={"a": Values(singular=(0.0,))},
-        text="mx.logical_not(a).astype(a.dtype)",
+        formats=_COMPLEX,
+        result="real",
+        orders=1,
+        text="mx.logical_not(a).astype(mx.real(a).dtype)",
     ),
     _mask("bitwise_and", "and", lambda m, x, y: m.logical_and(x, y)),
     _mask("bitwise_or", "or", lambda m, x, y: m.logical_or(x, y)),

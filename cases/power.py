@@ -46,7 +46,7 @@ OPERATIONS = (
         arguments=("a",),
         call=lambda a, exponent: a**exponent,
         body=_whole,
-        parameters={"exponent": (3, 2, 1, 0, -1, -2, 2.0, 3.0)},
+        parameters={"exponent": (3, 2, 1, 0, -2.0)},
         values={"a": Values(singular=(0.0, 1.0, -1.0))},
         formats=(*REAL_FORMATS, "complex64"),
         text="a ** {exponent}",

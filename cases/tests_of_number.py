@@ -30,6 +30,7 @@ def _operation(name: str, answers: tuple[int, ...], formats: tuple[str, ...] = R
         body=body,
         parameters={"other": _OTHERS},
         formats=formats,
+        orders=1,
         result="real",
         text=f'mx.{name}(a + float("{{other}}")).astype(mx.real(a).dtype)',
     )

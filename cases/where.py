@@ -63,4 +63,16 @@ OPERATIONS = (
         values={"x": Values(singular=(0.0,), scaled=False), "y": Values(singular=(0.0,), scaled=False)},
         text="mx.where(x > y, x * x, 2 * y)",
     ),
+    # Zeros stand where the mask leaves the root out, with its infinite slope.
+    Operation(
+        name="mx.where(beside an infinite slope)",
+        arguments=("x",),
+        call=lambda x, condition: mx.where(mx.array(condition), mx.sqrt(x), 2 * x),
+        body=lambda m, x, condition: _body(m, m.sqrt(x), m.multiply(2, x), condition),
+        shapes=(((2, 3),),),
+        parameters={"condition": (((False, True, True), (True, True, False)),)},
+        values={"x": Values(low=0.0, singular=(0.0,))},
+        orders=2,
+        text="mx.where(mx.array({condition}), mx.sqrt(x), 2 * x)",
+    ),
 )
