@@ -43,18 +43,18 @@ def _scan(m: Any, q: Any, k: Any, v: Any, gamma: Any, beta: Any, state: Any, mas
     return np.stack(results, axis=1), state
 
 
-def _call(*arrays: mx.array, output: int) -> mx.array:
+def _call(*arrays: Any, output: int) -> mx.array:
     return mx.fast.gated_delta_update(*arrays)[output]
 
 
-def _call_masked(*arrays: mx.array, mask: Mask) -> mx.array:
+def _call_masked(*arrays: Any, mask: Mask) -> mx.array:
     return mx.fast.gated_delta_update(*arrays, mask=None if mask is None else mx.array([mask]))[0]
 
 
 def _masked(m: Any, *arrays: Any, mask: Mask) -> Any:
-    v, k = arrays[2], arrays[1]
+    q, k, v, gamma, beta = arrays
     state = np.full((v.shape[0], v.shape[2], v.shape[3], k.shape[3]), 0, object)
-    return _scan(m, *arrays, state, mask)[0]
+    return _scan(m, q, k, v, gamma, beta, state, mask)[0]
 
 
 OPERATIONS = (

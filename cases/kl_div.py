@@ -27,6 +27,5 @@ OPERATIONS = (
             -len(shapes[0]) <= parameters["axis"] < len(shapes[0])
             and (0 not in shapes[0] or parameters["reduction"] != "mean")
         ),
-        long=(((1, 4096),) * 2,),
     ),
 )

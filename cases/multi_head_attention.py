@@ -8,7 +8,7 @@ import numpy as np
 
 from audit.case import Tolerance
 from audit.operation import Operation, Shapes, Values
-from cases.indices import Indices
+from cases.indices import Indices, to_mlx, to_numpy
 
 _ROUNDINGS = Tolerance(terms=8, reason="projections, scores, exponentials, their sum, quotients and products round")
 _ARGUMENTS = ("queries", "keys", "values", "wq", "wk", "wv", "wo")
@@ -44,7 +44,7 @@ def _ask(*arrays: mx.array, num_heads: int, mask: Any) -> mx.array:
     )
     for linear, weight in zip(_projections(layer), (wq, wk, wv, wo), strict=True):
         linear.weight = weight
-    return layer(queries, keys, values, mask=mask.mlx if isinstance(mask, Indices) else mask)
+    return layer(queries, keys, values, mask=to_mlx(mask))
 
 
 def _projections(layer: nn.MultiHeadAttention) -> tuple[nn.Linear, ...]:
@@ -52,7 +52,8 @@ def _projections(layer: nn.MultiHeadAttention) -> tuple[nn.Linear, ...]:
 
 
 def _body(m: Any, *arrays: Any, num_heads: int, mask: Any) -> Any:
-    return attended(m, *arrays[:3], arrays[3:], None, num_heads, mask.numpy if isinstance(mask, Indices) else mask)
+    queries, keys, values, *weights = arrays
+    return attended(m, queries, keys, values, weights, None, num_heads, to_numpy(mask))
 
 
 def _fits(shapes: Shapes, parameters: Any) -> bool:

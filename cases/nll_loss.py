@@ -22,7 +22,7 @@ def _nll(m: Any, inputs: Any, axis: int, reduction: str) -> Any:
     return reduced(m, m.negative(picked.squeeze(axis)), reduction)
 
 
-def _ask_nll(inputs: mx.array, axis: int, reduction: str) -> mx.array:
+def _ask_nll(inputs: mx.array, axis: int, reduction: Any) -> mx.array:
     return nn.losses.nll_loss(inputs, mx.array(_classes(inputs.shape, axis)), axis=axis, reduction=reduction)
 
 

@@ -36,7 +36,7 @@ def _codes(rows: int, columns: int, group_size: int, bits: int) -> NDArray[np.fl
 @cache
 def _numbers(rows: int, columns: int, mode: str) -> NDArray[np.float64]:
     """What the codes of a mode other than the affine one stand for."""
-    packed, scales = mx.quantize(_weights(rows, columns), mode=mode)
+    packed, scales, *_ = mx.quantize(_weights(rows, columns), mode=mode)
     return np.array(mx.dequantize(packed, scales, mode=mode).astype(mx.float32)).astype(np.float64)
 
 
@@ -70,7 +70,7 @@ def _fits(shapes: Shapes, parameters: Any) -> bool:
 
 def _linear_by_mode(x: mx.array, mode: str) -> mx.array:
     layer = nn.QuantizedLinear(x.shape[-1], 2, False, mode=mode)
-    layer.weight, layer.scales = mx.quantize(_weights(2, x.shape[-1]), mode=mode)
+    layer.weight, layer.scales, *_ = mx.quantize(_weights(2, x.shape[-1]), mode=mode)
     return layer(x)
 
 
@@ -94,7 +94,7 @@ def _as_linear(x: mx.array, scales: mx.array, biases: mx.array, group_size: Any,
 
 def _embedding_by_mode(x: mx.array, mode: str) -> mx.array:
     layer = nn.QuantizedEmbedding(2, x.shape[-1], mode=mode)
-    layer.weight, layer.scales = mx.quantize(_weights(2, x.shape[-1]), mode=mode)
+    layer.weight, layer.scales, *_ = mx.quantize(_weights(2, x.shape[-1]), mode=mode)
     return layer.as_linear(x)
 
 

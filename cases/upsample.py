@@ -88,7 +88,7 @@ def _resized(m: Any, x: Any, scale_factor: Any, mode: str, align_corners: bool, 
     return x
 
 
-def _call(x: mx.array, scale_factor: Any, mode: str, align_corners: bool, antialias: bool) -> mx.array:
+def _call(x: mx.array, scale_factor: Any, mode: Any, align_corners: bool, antialias: bool) -> mx.array:
     more = {"antialias": True} if antialias else {}
     # Weights are of float32, and so is the result.
     return nn.Upsample(scale_factor, mode, align_corners, **more)(x).astype(x.dtype)
