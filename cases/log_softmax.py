@@ -18,7 +18,7 @@ OPERATIONS = (
         tolerance=SHIFTED_EXPONENTIALS,
         also=("nn.LogSoftmax",),
         valid=nonempty_axes_fit,
-        long=(((1024,),),),
+        long=(((512,),),),
     ),
     Operation(
         name="nn.log_softmax[rows of one element]",
