@@ -226,11 +226,27 @@ KEYWORDS: Mapping[str, str] = {
     "dims": "follows from the shapes",
     "input_size": "follows from the shapes",
     "hidden_size": "follows from the shapes",
+    "mlp_dims": "follows from the shapes",
+    "query_input_dims": "follows from the shapes",
+    "key_input_dims": "follows from the shapes",
+    "value_input_dims": "follows from the shapes",
+    "value_dims": "follows from the shapes",
+    "value_output_dims": "follows from the shapes",
+    "nn.Conv1d.kernel_size": "follows from the shapes",
+    "nn.Conv2d.kernel_size": "follows from the shapes",
+    "nn.Conv3d.kernel_size": "follows from the shapes",
+    "nn.ConvTranspose1d.kernel_size": "follows from the shapes",
+    "nn.ConvTranspose2d.kernel_size": "follows from the shapes",
+    "nn.ConvTranspose3d.kernel_size": "follows from the shapes",
+    "force_fused": "only chooses the kernel; on a CPU there is none to be forced",
+    "mx.random.multivariate_normal.dtype": "nothing but float32 is supported, as documented",
 }
 """Keyword, or ``name.keyword`` for one name alone -> why no operation need vary it."""
 
 VALUES: Mapping[str, int] = {
     "UPLO": 2,
+    # None and True: an array cannot be had without a copy.
+    "mx.asarray.copy": 2,
     "indexing": 2,
     "side": 2,
 }
