@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from audit.formats import Floats, Format
 from audit.modes import Got
-from audit.reference import Answer
+from audit.reference import Answer, Hull
 from audit.reference.balls import precision
 from audit.reference.convert import convert
-from audit.reference.enclosure import Enclosures, Right, State
+from audit.reference.enclosure import Enclosures, Right, Rounded, State
 
 BITS = 256
 # What is smaller than this part of the whole is rounding.
@@ -54,11 +54,11 @@ def settle(
     found = [[_copy(part) for part in parts] for parts in rounded]
     for hull in hulls:
         there = np.array([got[answer] is not None for answer in hull.answers])
-        if not there.any():
+        # What a check objected to is no set, and says nothing.
+        sure = all(_is_set(rounded[answer][part], row) for answer, row, part in _places(hull))
+        if not there.any() or not sure:
             continue
-        elements = list(
-            zip(hull.answers[there].tolist(), hull.rows[there].tolist(), hull.parts[there].tolist(), strict=True)
-        )
+        elements = [place for place, one in zip(_places(hull), there, strict=True) if one]
         numbers = np.array([_number(got[answer], row, part) for answer, row, part in elements])
         fmts = [formats[answer] for answer, _, _ in elements]
         best = _nearest(numbers, hull.vertices.take((slice(None), there)), fmts)
@@ -68,6 +68,15 @@ def settle(
             _put(target, row, best.take(slice(place, place + 1)).to_format(formats[answer]))
             flags[answer][row] = True
     return [(parts[0] or rounded[k][0], parts[1]) for k, parts in enumerate(found)], flags
+
+
+def _places(hull: Hull) -> list[tuple[int, int, int]]:
+    """Answer, row and part of each element."""
+    return list(zip(hull.answers.tolist(), hull.rows.tolist(), hull.parts.tolist(), strict=True))
+
+
+def _is_set(right: Right | None, row: int) -> bool:
+    return right is not None and right.where[row] == Rounded.SET
 
 
 def _copy(right: Right | None) -> Right | None:

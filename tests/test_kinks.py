@@ -15,7 +15,7 @@ from audit.formats import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, Format
 from audit.hull import settle
 from audit.identity import Origin
 from audit.modes import Got
-from audit.reference import References, State
+from audit.reference import References, State, at_points
 from audit.reference.operations import OPERATIONS
 from audit.verdict import VERDICTS, Verdict, judge
 from tests.reference_examples import batch, function, unary
@@ -242,3 +242,11 @@ def test_a_wrong_rule_for_a_maximum_is_caught_at_a_tie(monkeypatch: pytest.Monke
     derivative._task.cache_clear()
     assert references.disagreements
     assert all(answer.real.state[0] == State.INCONCLUSIVE for answer in answers)
+
+
+def test_answers_at_some_points_keep_their_hulls() -> None:
+    f = function("max(x)", "x", lambda m, x: m.max(x), elementwise=False)
+    x = np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 3.0], [3.0, 3.0, 1.0]])
+    (answer,) = at_points(References().enclose(batch(f, "vjp", (0,), [x], [np.ones(3)])), 1, 3)
+    assert [(hull.point, hull.rows.tolist()) for hull in answer.hulls] == [(1, [3, 4])]
+    assert answer.real.state.tolist() == [State.KNOWN] * 3 + [State.SET, State.SET, State.KNOWN]

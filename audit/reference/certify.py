@@ -14,7 +14,7 @@ from operator import add, mul
 from typing import Any, Protocol
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from audit.formats import Floats
@@ -45,12 +45,14 @@ class Found:
     Args:
         enclosures: ``[lanes, points]``. What was objected to is INCONCLUSIVE.
         special: the points at which no difference can be taken: they were resolved by hand.
+        sets: the groups of results that are sets, with their points.
         objections: (column, point, reason).
         tangled: how many points have more resolutions than are looked at.
     """
 
     enclosures: Enclosures
     special: Mask
+    sets: list[tuple[int, Group]]
     objections: list[tuple[int, int, str]]
     tangled: int
 
@@ -101,6 +103,7 @@ class Block:
         self._state = np.full(shape, State.INCONCLUSIVE, np.uint8)
         self._special: dict[int, tuple[list[Group], list[arb | None]]] = {}
         self._spoilt = np.zeros(shape, bool)
+        self._sized = [column.cancels for column in plan.columns for _ in column.lanes]
         self._tangled = 0
         self._objections: list[tuple[int, int, str]] = []
 
@@ -121,7 +124,8 @@ class Block:
         numbers = (self._head, self._tail, self._radius, self._exponent, self._state, sizes, exponents)
         special = np.zeros(self._points, bool)
         special[list(self._special)] = True
-        return Found(Enclosures(*numbers), special, self._objections, self._tangled)
+        sets = [(point, group) for point, (groups, _) in self._special.items() for group in groups]
+        return Found(Enclosures(*numbers), special, sets, self._objections, self._tangled)
 
     def _given(self, name: str) -> list[arb]:
         if name not in self._balls:
@@ -195,7 +199,7 @@ class Block:
     def _carefully(self, points: NDArray[np.integer], bits: int) -> None:
         """Resolve points by hand, and enter what could not be found otherwise."""
         for point in points.tolist():
-            found, measured = resolved_at(self._plan, At(self._inputs, point), bits)
+            found = resolved_at(self._plan, At(self._inputs, point), bits)
             before = self._state[:, point].copy()
             doubtful = (before == State.INCONCLUSIVE) & ~self._spoilt[:, point]
             lanes = [lane for lane, state in enumerate(found.states) if state == State.KNOWN and doubtful[lane]]
@@ -209,7 +213,8 @@ class Block:
                     self._state[lane, point] = state
             if np.any(self._state[:, point] != before):
                 self._tangled += found.tangled
-                self._special[point] = (found.groups, measured)
+                sized = any(self._sized[lane] for lane in lanes) or any(found.values[lane] == 0 for lane in lanes)
+                self._special[point] = (found.groups, measured_at(self._plan, found, bits) if sized else [])
 
     def _again(self, points: NDArray[np.integer]) -> None:
         program = self._plan.program
@@ -395,8 +400,8 @@ class Block:
         return found
 
 
-def resolved_at(plan: Plan, number: At, bits: int) -> tuple[Resolved, list[arb | None]]:
-    """What the elements of a plan are at one point, resolved by hand, and the sizes of their terms.
+def resolved_at(plan: Plan, number: At, bits: int) -> Resolved:
+    """What the elements of a plan are at one point, resolved by hand.
 
     Args:
         plan: what is computed.
@@ -409,9 +414,7 @@ def resolved_at(plan: Plan, number: At, bits: int) -> tuple[Resolved, list[arb |
     if program.rational:
         found = resolve(program, required, rational.RATIONALS, rational.from_floats(given), plan.subject)
         with balls.precision(EXACT_PRECISION):
-            ball = {id(x): rational.to_ball(x) for x in found.numbers if x is not None and not isinstance(x, bool)}
             found.values = [None if x is None else rational.to_ball(x) for x in found.values]
-            found.numbers = [ball.get(id(x), x) for x in found.numbers]
             found.groups = [
                 Group(group.lanes, [[rational.to_ball(x) for x in vertex] for vertex in group.vertices])
                 for group in found.groups
@@ -419,7 +422,14 @@ def resolved_at(plan: Plan, number: At, bits: int) -> tuple[Resolved, list[arb |
     else:
         with balls.precision(bits):
             found = resolve(program, required, balls.BALLS, balls.from_floats(given), plan.subject)
+    return found
+
+
+def measured_at(plan: Plan, found: Resolved, bits: int) -> list[arb | None]:
+    """The sizes of the terms of the elements of a plan at a point, none where nothing is known."""
     if not found.numbers:
-        return found, [None] * plan.lanes
+        return []
+    with balls.precision(EXACT_PRECISION):
+        numbers = [rational.to_ball(x) if isinstance(x, fmpq) else x for x in found.numbers]
     with balls.precision(bits):
-        return found, terms.measure(program, found.numbers, balls.BALLS)[: plan.lanes]
+        return terms.measure(plan.careful, numbers, balls.BALLS)[: plan.lanes]

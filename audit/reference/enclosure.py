@@ -69,6 +69,10 @@ class Enclosures:
         """The enclosures at an index."""
         return Enclosures(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
+    def shaped(self, shape: tuple[int, ...]) -> Enclosures:
+        """The same enclosures in another shape."""
+        return Enclosures(**{f.name: getattr(self, f.name).reshape(shape) for f in fields(self)})
+
     @staticmethod
     def join(parts: list[Enclosures], axis: int = 0) -> Enclosures:
         """Enclosures one after another."""
@@ -116,7 +120,11 @@ class Enclosures:
         where = np.select(
             [self.state == State.UNDEFINED, self.state == State.SET, ~known | undecided, zero, underflows, overflows],
             [
-                Rounded.UNDEFINED, Rounded.SET, Rounded.INCONCLUSIVE, Rounded.ZERO, Rounded.UNDERFLOWS,
+                Rounded.UNDEFINED,
+                Rounded.SET,
+                Rounded.INCONCLUSIVE,
+                Rounded.ZERO,
+                Rounded.UNDERFLOWS,
                 Rounded.OVERFLOWS,
             ],
             Rounded.INSIDE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from audit.reference.clock import Clock
 from audit.reference.derivative import Column, columns
 from audit.reference.enclosure import Enclosures, State
 from audit.reference.fingerprint import fingerprint
-from audit.reference.hulls import corners
+from audit.reference.hulls import corners, gathered
 from audit.reference.mapped import mapped_axes
 from audit.reference.mpmath_check import Opinion, sample
 from audit.reference.plan import Plan
+from audit.reference.resolve import Group
 from audit.reference.store import Corners, Outline, Store, key
 from audit.watch import during
 
@@ -86,6 +88,22 @@ class Answer:
     real: Enclosures
     imag: Enclosures | None
     hulls: tuple[Hull, ...] = ()
+
+
+def at_points(answers: Sequence[Answer], start: int, stop: int) -> list[Answer]:
+    """The answers at some of their points."""
+    sizes = np.array([prod(answer.shape) for answer in answers], np.int64)
+    hulls = tuple(
+        replace(hull, point=hull.point - start, rows=hull.rows - start * sizes[hull.answers])
+        for hull in (answers[0].hulls if answers else ())
+        if start <= hull.point < stop
+    )
+    found = []
+    for answer, size in zip(answers, sizes.tolist(), strict=True):
+        rows = slice(start * size, stop * size)
+        imag = None if answer.imag is None else answer.imag.take(rows)
+        found.append(replace(answer, real=answer.real.take(rows), imag=imag, hulls=hulls))
+    return found
 
 
 class References:
@@ -166,6 +184,7 @@ class References:
 
     def _compute(self, asked: _Asked, missing: dict[str, Column]) -> dict[str, Enclosures]:
         batch, plan = asked.batch, Plan(tuple(missing.values()))
+        asked.computed = len(missing)
         if asked.exact and not plan.program.rational:
             raise AuditError(
                 f"Batch {batch.group!r}: exact values are asked of {batch.function.text!r}, which is not a rational "
@@ -178,6 +197,7 @@ class References:
             found = Block(plan, asked.inputs.block(start, stop), self._clock, exact=asked.exact).enclose()
             parts.append(found.enclosures)
             special.append(found.special)
+            asked.sets.extend((start + point, group) for point, group in found.sets)
             self.tangled += found.tangled
             objections.extend((column, start + point, reason) for column, point, reason in found.objections)
         whole = Enclosures.join(parts, axis=1)
@@ -214,8 +234,11 @@ class References:
         name = key(" ".join(names))
         kept = self._store.get_hulls(name)
         if kept is None:
-            points = np.flatnonzero(sets)
-            kept = corners(Plan(tuple(asked.columns)), asked.inputs.block(0, asked.batch.points), points)
+            plan = Plan(tuple(asked.columns))
+            whole = asked.computed == len(asked.columns)
+            kept = gathered(plan, asked.sets) if whole else None
+            if kept is None:
+                kept = corners(plan, asked.inputs, np.flatnonzero(sets))
             self._store.put_hulls(name, kept)
         self._clock.lap("hulls")
         yield from (_hull(corner, outlines) for corner in kept)
@@ -242,11 +265,15 @@ class _Asked:
 
     Attributes:
         key: a hash of all that says what the columns are, except the numbers; None if that cannot be told.
+        computed: how many columns had to be computed.
+        sets: what was found to be sets when they were.
     """
 
     def __init__(self, batch: Batch, *, exact: bool) -> None:
         self.batch, self.exact = batch, exact
         self.inputs = Inputs(batch)
+        self.sets: list[tuple[int, Group]] = []
+        self.computed = 0
         self.key = _question(batch, exact=exact)
 
     @cached_property

@@ -19,14 +19,14 @@ from fractions import Fraction
 from typing import Any
 
 from audit.reference.enclosure import State
-from audit.reference.evaluate import Dialect, NoDerivative, Undecided, operator
+from audit.reference.evaluate import Dialect, NoDerivative, Undecided, operator, series_nodes
 from audit.reference.operations import OPERATIONS
 from audit.reference.program import CONSTANT, INPUT, Program, ancestors
 
 # More resolutions of results that belong together are not looked at: their derivative counts as undefined.
 MOST_RESOLUTIONS = 64
 
-_COMPARING = frozenset({"exceeds", "flat", "less", "less_equal", "equal", "decided_less", "decided_equal"})
+_COMPARING = frozenset({"exceeds", "flat", "sign", "less", "less_equal", "equal", "decided_less", "decided_equal"})
 _STEADY = frozenset({"add", "subtract", "multiply", "negative", "sum", "dot"})
 
 Pair = tuple[int, int]
@@ -45,6 +45,9 @@ class _Pending:
 
     tie: Pair
     bounded: bool
+
+
+_OPEN = (_Missing, _Pending)
 
 
 @dataclass(frozen=True)
@@ -202,8 +205,8 @@ class _Point:
         self.program, self.dialect = program, dialect
         self.zero, self.one = dialect.constant(Fraction(0)), dialect.constant(Fraction(1))
         self.ties: dict[Pair, bool] = {}
-        self.depends = _moving(program, moving)
-        self._zero_node = next((i for i, n in enumerate(program.nodes) if n.parameter == Fraction(0)), -1)
+        self._table = _table(program, dialect, moving)
+        self.depends = self._table.depends
         self.base: list[Any] = []
         numbers = iter(given)
         for index, (operation, _, parameter) in enumerate(program.nodes):
@@ -213,7 +216,7 @@ class _Point:
                 assert isinstance(parameter, Fraction)
                 value = dialect.constant(parameter)
             else:
-                value = self._node(index, self.base, {}, {})
+                value = self._node(index, [self.base[operand] for operand in program.nodes[index].operands], {})
             self.base.append(value)
 
     def below(self, ties: Sequence[Pair]) -> set[str]:
@@ -257,9 +260,15 @@ class _Point:
         values: dict[int, Any] = {}
         while settled.keys() != self.ties.keys():
             settled = dict.fromkeys(self.ties, 1)
-            for index in todo:
-                values[index] = self._node(index, self.base, values, settled)
+            self._settled_by(settled, todo, values)
         return values
+
+    def _settled_by(self, settled: dict[Pair, int], todo: Sequence[int], values: dict[int, Any]) -> None:
+        """Enter the values of some nodes under a resolution."""
+        nodes, base = self.program.nodes, self.base
+        for index in todo:
+            numbers = [values[operand] if operand in values else base[operand] for operand in nodes[index].operands]
+            values[index] = self._node(index, numbers, settled)
 
     def leaves(self, targets: Sequence[int]) -> list[dict[int, Any]] | None:
         """What the nodes that are open become under each resolution that matters to the targets; None if too many."""
@@ -276,8 +285,7 @@ class _Point:
         while waiting:
             settled = waiting.pop()
             values: dict[int, Any] = {}
-            for index in todo:
-                values[index] = self._node(index, self.base, values, settled)
+            self._settled_by(settled, todo, values)
             open_ = next((values[t].tie for t in targets if isinstance(values.get(t), _Pending)), None)
             if open_ is None:
                 found.append(values)
@@ -287,57 +295,60 @@ class _Point:
                 return None
         return found
 
-    def _node(self, index: int, base: list[Any], values: dict[int, Any], settled: dict[Pair, int]) -> Any:
-        operation, operands, parameter = self.program.nodes[index]
-        entry = OPERATIONS[operation]
-        numbers = [values.get(operand, base[operand]) for operand in operands]
+    def _node(self, index: int, numbers: list[Any], settled: dict[Pair, int]) -> Any:
+        """The value of a node, given those of its operands."""
+        operation = self.program.nodes[index].operation
+        if any(type(number) in _OPEN for number in numbers):
+            return self._open_node(operation, numbers)
         if operation == "select":
-            condition = numbers[0]
-            if isinstance(condition, (_Missing, _Pending)):
-                return _Pending(condition.tie, False) if isinstance(condition, _Pending) else condition
-            return numbers[1] if condition else numbers[2]
+            return numbers[1] if numbers[0] else numbers[2]
         if operation == "gate":
-            life = numbers[0]
-            if isinstance(life, (_Missing, _Pending)):
-                return _Pending(life.tie, False) if isinstance(life, _Pending) else life
-            return self.zero if self._is_zero(life) else numbers[1]
+            return self.zero if numbers[0] == 0 else numbers[1]
+        if operation in _COMPARING and self.depends[index]:
+            compared = self._compared(operation, self.program.nodes[index].operands, numbers, settled)
+            if compared is not None:
+                return compared
+        return self._value(index, numbers)
+
+    def _open_node(self, operation: str, numbers: list[Any]) -> Any:
+        """The value of a node whose operands do not all have one."""
+        if operation in ("select", "gate"):
+            first = numbers[0]
+            if isinstance(first, _Pending):
+                return _Pending(first.tie, False)
+            if isinstance(first, _Missing):
+                return first
+            if operation == "gate":
+                return self.zero if first == 0 else numbers[1]
+            return numbers[1] if first else numbers[2]
         if operation == "multiply" and self._idle(*numbers):
             return self.zero
         missing = [number for number in numbers if isinstance(number, _Missing)]
         if missing:
             return _Missing(any(number.certain for number in missing))
         pending = [number for number in numbers if isinstance(number, _Pending)]
-        if pending:
-            # The tie met last first: what it leaves out need not be settled.
-            last = max(pending, key=lambda number: number.tie[1])
-            return _Pending(last.tie, operation in _STEADY and all(number.bounded for number in pending))
-        if operation in _COMPARING or operation == "sign":
-            compared = self._compared(index, operation, operands, numbers, settled)
-            if compared is not None:
-                return compared
-        return self._value(operation, entry.logical, entry.outside, numbers, parameter)
+        # The tie met last first: what it leaves out need not be settled.
+        last = max(pending, key=lambda number: number.tie[1])
+        return _Pending(last.tie, operation in _STEADY and all(number.bounded for number in pending))
 
-    def _value(self, operation: str, logical: bool, outside: str | None, numbers: list[Any], parameter: Any) -> Any:
-        dialect = self.dialect
+    def _value(self, index: int, numbers: list[Any]) -> Any:
+        function, finite, outside = self._table.functions[index]
         try:
-            value = operator(dialect, dialect.expression(operation), len(numbers), parameter)(*numbers)
+            value = function(*numbers)
         except (NoDerivative, ZeroDivisionError):
             return _Missing(True)
         except (Undecided, ValueError):
             return _Missing(False)
-        if logical or dialect.name == "rational" or value.is_finite():
+        if finite or value.is_finite():
             return value
-        certain = outside is not None and operator(dialect, outside, len(numbers), parameter)(*numbers)
-        return _Missing(bool(certain))
+        return _Missing(outside is not None and bool(outside(*numbers)))
 
-    def _compared(
-        self, index: int, operation: str, operands: tuple[int, ...], numbers: list[Any], settled: dict[Pair, int]
-    ) -> Any:
+    def _compared(self, operation: str, operands: tuple[int, ...], numbers: list[Any], settled: dict[Pair, int]) -> Any:
         """What a comparison is whose numbers are exactly equal; None if they are not."""
-        x, y = operands if operation != "sign" else (operands[0], self._zero_node)
+        x, y = operands if operation != "sign" else (operands[0], self._table.zero)
         left, right = numbers if operation != "sign" else (numbers[0], self.zero)
         equal = left == right  # Of balls that merely overlap neither this nor its contrary is true.
-        if x == y or not equal or not self.depends[index]:
+        if x == y or not equal:
             return None
         pair = (min(x, y), max(x, y))
         self.ties[pair] = self.ties.get(pair, False) or operation in ("equal", "decided_equal")
@@ -355,18 +366,40 @@ class _Point:
     def _idle(self, x: Any, y: Any) -> bool:
         """Whether a product is zero however ties are settled."""
         for number, other in ((x, y), (y, x)):
-            settled = not isinstance(number, (_Missing, _Pending))
-            if settled and isinstance(other, _Pending) and other.bounded and self._is_zero(number):
+            if isinstance(other, _Pending) and other.bounded and type(number) not in _OPEN and number == 0:
                 return True
         return False
 
-    def _is_zero(self, number: Any) -> bool:
-        return bool(number == 0)
+
+@dataclass(frozen=True)
+class _Table:
+    """A program made ready to be resolved.
+
+    Args:
+        depends: which nodes depend on what is differentiated.
+        zero: the node that is zero, -1 if there is none.
+        functions: for each node its operation, whether every result of that is a value, and whether there certainly
+            is none.
+    """
+
+    depends: list[bool]
+    zero: int
+    functions: list[tuple[Any, bool, Any]]
 
 
-def _moving(program: Program, moving: frozenset[str]) -> list[bool]:
-    """Which nodes depend on what is differentiated."""
-    flags: list[bool] = []
-    for operation, operands, parameter in program.nodes:
-        flags.append(parameter in moving if operation == INPUT else any(flags[operand] for operand in operands))
-    return flags
+def _table(program: Program, dialect: Dialect, moving: frozenset[str]) -> _Table:
+    kept: dict[tuple[str, frozenset[str]], _Table] = program.__dict__.setdefault("_resolved", {})
+    name = (dialect.name, moving)
+    if name not in kept:
+        functions: list[tuple[Any, bool, Any]] = []
+        for operation, operands, parameter in program.nodes:
+            if operation in (INPUT, CONSTANT):
+                functions.append((None, True, None))
+                continue
+            entry, size = OPERATIONS[operation], len(operands)
+            finite = entry.logical or dialect.name == "rational"
+            outside = None if finite or entry.outside is None else operator(dialect, entry.outside, size, parameter)
+            functions.append((operator(dialect, dialect.expression(operation), size, parameter), finite, outside))
+        zero = next((i for i, node in enumerate(program.nodes) if node.parameter == Fraction(0)), -1)
+        kept[name] = _Table(series_nodes(program, moving), zero, functions)
+    return kept[name]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from audit.case import Implementation
 from audit.comparison import Question, compare, unasked
 from audit.difference import Differences
-from audit.reference import Answer, References
+from audit.reference import Answer, References, at_points
 from audit.verdict import Verdict
 
 
@@ -69,7 +69,7 @@ def part(question: Question, span: Span, differences: Differences) -> Question:
     primals = tuple(primal[chosen] for primal in question.batch.primals)
     weights = tuple(weight[chosen] for weight in question.batch.weights)
     batch = replace(question.batch, primals=primals, weights=weights)
-    answers = [_answer(answer, span) for answer in question.answers]
+    answers = at_points(question.answers, span.start, span.stop)
     witnesses = differences.of(batch) if question.witnesses else None
     return replace(question, batch=batch, answers=answers, witnesses=witnesses, forwards={})
 
@@ -116,10 +116,3 @@ def _cover(points: int, blamed: Sequence[Blamed]) -> Iterator[tuple[Span, Blamed
         next_point = blame.span.stop
     if next_point < points:
         yield Span(next_point, points), None
-
-
-def _answer(answer: Answer, span: Span) -> Answer:
-    elements = int(np.prod(answer.shape, dtype=int))
-    rows = slice(span.start * elements, span.stop * elements)
-    imag = None if answer.imag is None else answer.imag.take(rows)
-    return replace(answer, real=answer.real.take(rows), imag=imag)
