@@ -12,20 +12,20 @@ from cases.layers import weighted
 
 _SUM = Tolerance(terms=4, reason="products are added one after another, and then the bias")
 _STEPS = {
-    1: {"stride": (1, 2, 3), "padding": (0, 1, 2), "dilation": (1, 2)},
-    2: {"stride": (1, 2, (1, 2)), "padding": (0, 1, (1, 0)), "dilation": (1, 2)},
-    3: {"stride": (1, 2, (1, 2, 1)), "padding": (0, 1, (1, 0, 0)), "dilation": (1, 2)},
+    1: {"stride": (1, 2, 3), "padding": (0, 1, 2), "dilation": (1, 2, 3)},
+    2: {"stride": (1, 2, (1, 2)), "padding": (0, 1, (1, 0)), "dilation": (1, 2, (1, 2))},
+    3: {"stride": (1, 2, (1, 2, 1)), "padding": (0, 1, (1, 0, 0)), "dilation": (1, 2, (1, 1, 2))},
 }
 _ADDED = {1: (0, 1, 2), 2: (0, 1, (1, 0)), 3: (0, 1, (1, 0, 0))}
 _FORWARD: dict[int, tuple[Shapes, ...]] = {
-    1: (((1, 5, 2), (2, 2, 2), (2,)), ((2, 4, 2), (2, 2, 1), (2,)), ((1, 3, 1), (1, 1, 1), (1,))),
-    2: (((1, 3, 3, 2), (1, 2, 2, 2), (1,)), ((1, 3, 3, 2), (2, 2, 1, 1), (2,)), ((1, 2, 2, 1), (1, 1, 2, 1), (1,))),
+    1: (((1, 5, 2), (2, 2, 2), (2,)), ((2, 4, 2), (2, 2, 1), (2,)), ((1, 3, 4), (4, 1, 1), (4,))),
+    2: (((1, 3, 3, 2), (1, 2, 2, 2), (1,)), ((1, 3, 3, 2), (2, 2, 1, 1), (2,)), ((1, 2, 1, 4), (4, 1, 1, 1), (4,))),
     3: (((1, 3, 2, 2, 1), (1, 2, 1, 2, 1), (1,)), ((1, 2, 2, 2, 1), (2, 1, 1, 1, 1), (2,))),
 }
 _BACKWARD: dict[int, tuple[Shapes, ...]] = {
     1: (((1, 3, 2), (2, 2, 2), (2,)), ((2, 2, 1), (1, 3, 1), (1,))),
     2: (((1, 2, 2, 2), (1, 2, 2, 2), (1,)), ((1, 2, 1, 1), (2, 1, 2, 1), (2,))),
-    3: (((1, 2, 1, 2, 1), (1, 1, 2, 2, 1), (1,)),),
+    3: (((1, 2, 2, 2, 1), (1, 2, 2, 2, 1), (1,)), ((1, 2, 1, 2, 1), (1, 1, 2, 2, 1), (1,))),
 }
 
 
@@ -84,7 +84,7 @@ def _fits_transposed(shapes: Shapes, parameters: Any) -> bool:
 
 def _forward(axes: int) -> Operation:
     # The layer of three axes has no groups.
-    groups = {"groups": (1, 2)} if axes < 3 else {}
+    groups = {"groups": (1, 2, 4)} if axes < 3 else {}
     more = ", {groups}" if groups else ""
     return Operation(
         name=f"nn.Conv{axes}d",

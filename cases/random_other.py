@@ -10,10 +10,13 @@ import mlx.core as mx
 import numpy as np
 
 from audit.case import Tolerance
-from audit.operation import Homogeneous, Operation, Shapes, Values
+from audit.operation import Homogeneous, Operation, Values
 
 _KEY = 3
 _ZERO = " - mx.stop_gradient(the same)"
+_CATEGORICAL = (
+    "mx.random.categorical(logits, {axis}, {shape}, {num_samples}, key=mx.random.key(3)).astype(logits.dtype)" + _ZERO
+)
 
 
 def _key() -> mx.array:
@@ -40,13 +43,8 @@ def _categories(m: Any, logits: Any, axis: int, shape: Any, num_samples: Any) ->
     return np.full(shape or (*rest, *samples), 0, object)
 
 
-def _one_of_both(shapes: Shapes, parameters: Any) -> bool:
-    axis, shape = parameters["axis"], parameters["shape"]
-    rest = list(shapes[0])
-    if not -len(rest) <= axis < len(rest):
-        return False
-    del rest[axis]
-    return shape is None or (parameters["num_samples"] is None and shape[-len(rest) :] == tuple(rest))
+def _randint(low: mx.array, high: mx.array, shape: tuple[int, ...], dtype: str) -> mx.array:
+    return _less_itself(mx.random.randint(low, high, shape, getattr(mx, dtype), key=_key()), low)
 
 
 def _permuted(m: Any, x: Any, axis: int) -> Any:  # noqa: ARG001
@@ -87,20 +85,28 @@ OPERATIONS = (
         call=_categorical,
         body=_categories,
         shapes=(((2, 3),), ((4,),)),
-        parameters={"axis": (-1, 0), "shape": (None, (4, 2), (2, 2)), "num_samples": (None, 1, 5)},
-        valid=_one_of_both,
-        text="mx.random.categorical(logits, {axis}, {shape}, {num_samples}, key=mx.random.key(3)).astype(logits.dtype)"
-        + _ZERO,
+        parameters={"axis": (-1, 0, 1), "shape": (None,), "num_samples": (None, 1, 5)},
+        valid=lambda shapes, parameters: parameters["axis"] < len(shapes[0]),
+        text=_CATEGORICAL,
+    ),
+    Operation(
+        name="mx.random.categorical[shape]",
+        arguments=("logits",),
+        call=_categorical,
+        body=_categories,
+        shapes=(((2, 3),),),
+        parameters={"axis": (-1,), "shape": ((4, 2), (2,), (1, 2, 2)), "num_samples": (None,)},
+        text=_CATEGORICAL,
     ),
     Operation(
         name="mx.random.randint",
         arguments=("low", "high"),
-        call=lambda low, high, shape: _less_itself(mx.random.randint(low, high, shape, key=_key()), low),
-        body=lambda m, low, high, shape: np.full(shape, 0, object),  # noqa: ARG005
+        call=_randint,
+        body=lambda m, low, high, shape, dtype: np.full(shape, 0, object),  # noqa: ARG005
         shapes=(((3,), (3,)), ((), (3,))),
-        parameters={"shape": ((3,), (2, 3), (1, 3))},
+        parameters={"shape": ((3,), (2, 3), (1, 3)), "dtype": ("int32", "int16", "int64")},
         values={"low": Values(low=-20.0, high=0.0), "high": Values(low=10.0, high=40.0)},
-        text="mx.random.randint(low, high, {shape}, key=mx.random.key(3)).astype(low.dtype)" + _ZERO,
+        text="mx.random.randint(low, high, {shape}, mx.{dtype}, key=mx.random.key(3)).astype(low.dtype)" + _ZERO,
     ),
     Operation(
         name="mx.random.permutation",

@@ -1,6 +1,5 @@
 """Uniform and truncated normal numbers: functions of uniform numbers between zero and one, read with the same key."""
 
-from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
@@ -19,32 +18,26 @@ _INVERSE = Tolerance(terms=8, reason="both erf, their difference, a product, a s
 
 def _noise(shape: tuple[int, ...], name: str) -> Any:
     drawn = mx.random.uniform(0, 1, shape, DTYPES[name], key=mx.random.key(5))
-    numbers = np.array(drawn if name == "float64" else drawn.astype(mx.float32)).astype(np.float64)
+    numbers = np.array(drawn.astype(mx.float32)).astype(np.float64)
     return np.array(numbers.tolist(), object)
 
 
-def _uniform(low: mx.array, high: mx.array, shape: tuple[int, ...]) -> mx.array:
-    return mx.random.uniform(low, high, shape, low.dtype, key=mx.random.key(5))
+def _uniform(low: mx.array, high: mx.array, shape: tuple[int, ...], dtype: str) -> mx.array:
+    return mx.random.uniform(low, high, shape, DTYPES[dtype], key=mx.random.key(5))
 
 
-def _truncated(lower: mx.array, upper: mx.array, shape: tuple[int, ...]) -> mx.array:
-    return mx.random.truncated_normal(lower, upper, shape, lower.dtype, key=mx.random.key(5))
+def _truncated(lower: mx.array, upper: mx.array, shape: tuple[int, ...], dtype: str) -> mx.array:
+    return mx.random.truncated_normal(lower, upper, shape, DTYPES[dtype], key=mx.random.key(5))
 
 
-def _uniform_body(name: str) -> Callable[..., Any]:
-    def body(m: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
-        return m.add(low, m.multiply(m.subtract(high, low), _noise(shape, name)))
-
-    return body
+def _uniform_body(m: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    return m.add(low, m.multiply(m.subtract(high, low), _noise(shape, dtype)))
 
 
-def _truncated_body(name: str) -> Callable[..., Any]:
-    def body(m: Any, lower: Any, upper: Any, shape: tuple[int, ...]) -> Any:
-        a, b = m.erf(m.divide(lower, m.sqrt(2))), m.erf(m.divide(upper, m.sqrt(2)))
-        quantile = m.add(a, m.multiply(m.subtract(b, a), _noise(shape, name)))
-        return m.multiply(m.erfinv(quantile), m.sqrt(2))
-
-    return body
+def _truncated_body(m: Any, lower: Any, upper: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    a, b = m.erf(m.divide(lower, m.sqrt(2))), m.erf(m.divide(upper, m.sqrt(2)))
+    quantile = m.add(a, m.multiply(m.subtract(b, a), _noise(shape, dtype)))
+    return m.multiply(m.erfinv(quantile), m.sqrt(2))
 
 
 def _operation(name: str, fmt: str) -> Operation:
@@ -56,14 +49,14 @@ def _operation(name: str, fmt: str) -> Operation:
         name=f"{name}[{fmt}]",
         arguments=arguments,
         call=_uniform if uniform else _truncated,
-        body=(_uniform_body if uniform else _truncated_body)(fmt),
+        body=_uniform_body if uniform else _truncated_body,
         shapes=(((), ()), ((3,), (3,)), ((2, 1), (3,)), ((), (3,))),
-        parameters={"shape": ((2, 3), (3,), (1, 4))},
+        parameters={"shape": ((2, 3), (3,), (1, 4)), "dtype": (fmt,)},
         values=near,
         tolerance=_SUM if uniform else _INVERSE,
         valid=fits,
         formats=(fmt,),
-        text=f"{name}({', '.join(arguments)}, {{shape}}, {arguments[0]}.dtype, key=mx.random.key(5))",
+        text=f"{name}({', '.join(arguments)}, {{shape}}, mx.{{dtype}}, key=mx.random.key(5))",
     )
 
 

@@ -66,18 +66,18 @@ def _driven(m: Any, x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _gru(
-    x: mx.array, hidden: mx.array, wx: mx.array, wh: mx.array, bias: mx.array, bhn: mx.array, add: bool, started: bool
+    x: mx.array, hidden: mx.array, wx: mx.array, wh: mx.array, b: mx.array, bhn: mx.array, bias: bool, started: bool
 ) -> mx.array:
-    layer = nn.GRU(x.shape[-1], wh.shape[-1], add)
+    layer = nn.GRU(x.shape[-1], wh.shape[-1], bias)
     layer.Wx, layer.Wh = wx, wh
-    if add:
-        layer.b, layer.bhn = bias, bhn
+    if bias:
+        layer.b, layer.bhn = b, bhn
     return layer(x, hidden if started else None)
 
 
-def _gru_body(m: Any, x: Any, hidden: Any, wx: Any, wh: Any, bias: Any, bhn: Any, add: bool, started: bool) -> Any:
+def _gru_body(m: Any, x: Any, hidden: Any, wx: Any, wh: Any, b: Any, bhn: Any, bias: bool, started: bool) -> Any:
     size = wh.shape[-1]
-    driven = _driven(m, x, wx, bias if add else None)
+    driven = _driven(m, x, wx, b if bias else None)
     zero = np.full((*x.shape[:-2], size), 0, object)
     state, found = hidden if started else zero, []
     for t in range(x.shape[-2]):
@@ -85,7 +85,7 @@ def _gru_body(m: Any, x: Any, hidden: Any, wx: Any, wh: Any, bias: Any, bhn: Any
         reset = m.sigmoid(m.add(step[..., :size], recalled[..., :size]))
         update = m.sigmoid(m.add(step[..., size : 2 * size], recalled[..., size : 2 * size]))
         candidate = recalled[..., 2 * size :]
-        candidate = m.multiply(reset, m.add(candidate, bhn) if add else candidate)
+        candidate = m.multiply(reset, m.add(candidate, bhn) if bias else candidate)
         new = m.tanh(m.add(step[..., 2 * size :], candidate))
         state = m.add(m.multiply(m.subtract(1, update), new), m.multiply(update, state))
         found.append(state)
@@ -147,7 +147,7 @@ OPERATIONS = (
             ((2, 1), (1,), (3, 1), (3, 1), (3,), (1,)),
             ((1, 2, 2), (1, 2), (6, 2), (6, 2), (6,), (2,)),
         ),
-        parameters=_STATES,
+        parameters={"bias": (True, False), "started": (True, False)},
         values=_values("x", "hidden", "Wx", "Wh", "b", "bhn"),
         tolerance=_ROUNDINGS,
         slow=True,

@@ -224,7 +224,36 @@ def _operation(name: str, arguments: tuple[str, ...], call: Any, body: Any, para
     )
 
 
+class _Simple(nn.Module):
+    """A module of no weights in the place of an encoder or a decoder, whose masks it does not look at."""
+
+    def __init__(self, function: Callable[..., mx.array], arrays: int) -> None:
+        super().__init__()
+        self._function, self._arrays = function, arrays
+
+    def __call__(self, *given: Any) -> mx.array:
+        return self._function(*given[: self._arrays])
+
+
+def _custom(src: mx.array, tgt: mx.array, custom_encoder: str, custom_decoder: str) -> mx.array:
+    encoder, decoder = _Simple(getattr(mx, custom_encoder), 1), _Simple(getattr(mx, custom_decoder), 2)
+    return nn.Transformer(2, 1, custom_encoder=encoder, custom_decoder=decoder)(src, tgt, None, None, None)
+
+
 OPERATIONS = (
+    Operation(
+        name="nn.Transformer[custom]",
+        arguments=("src", "tgt"),
+        call=_custom,
+        body=lambda m, src, tgt, custom_encoder, custom_decoder: getattr(m, custom_decoder)(
+            tgt, getattr(m, custom_encoder)(src)
+        ),
+        shapes=(((1, 2, 2), (1, 2, 2)),),
+        parameters={"custom_encoder": ("tanh", "square"), "custom_decoder": ("multiply", "subtract")},
+        values={"src": _NEAR, "tgt": _NEAR},
+        tolerance=Tolerance(terms=2, reason="two functions round one after the other"),
+        text="nn.Transformer(2, 1, custom_encoder=mx.{custom_encoder}, custom_decoder=mx.{custom_decoder}), as modules",
+    ),
     _operation(
         "nn.TransformerEncoderLayer", ("x",), _call(nn.TransformerEncoderLayer, 1, "mask"), _one_encoder, _LAYER
     ),
