@@ -1,7 +1,8 @@
-"""Comparison rows on disk: one Parquet file a shard while a run goes on, one file for all of them when it is done.
+"""Comparison rows on disk: one Arrow file a shard while a run goes on, one Parquet file of all when it is done.
 
 A shard's file appears whole or not at all, so resuming is seeing which are there. Sealing joins them in plan order, one
-row group a shard; the names of the shards go into the file's metadata.
+row group a shard; the names of the shards go into the file's metadata. The shards' files are read once and thrown away:
+they are in the format that costs least to write and read, and the rows are encoded as Parquet once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Store:
         """Names of the shards whose rows are on disk."""
         if self.sealed.exists():
             return frozenset(_sealed_shards(self.sealed))
-        return frozenset(unquote(path.stem) for path in self._shards.glob("*.parquet"))
+        return frozenset(unquote(path.stem) for path in self._shards.glob("*.arrow"))
 
     def write(self, shard: str, rows: pa.Table, remarks: str = "") -> None:
         """Put a finished shard on disk.
@@ -64,9 +65,14 @@ class Store:
         if rows.schema != SCHEMA:
             wrong = [f.name for f in SCHEMA if f.name not in rows.schema.names or rows.schema.field(f.name) != f]
             raise AuditError(f"Shard {shard!r}: columns {wrong} are not as in audit.rows.SCHEMA.")
-        schema = SCHEMA.with_metadata({_REMARKS: remarks.encode()})
-        with replacing(self._path(shard)) as temporary, _writer(temporary, schema) as writer:
-            writer.write_table(rows, row_group_size=max(len(rows), 1))
+        whole = rows.unify_dictionaries().combine_chunks()
+        schema, options = SCHEMA.with_metadata({_REMARKS: remarks.encode()}), pa.ipc.IpcWriteOptions(compression="lz4")
+        with (
+            replacing(self._path(shard)) as temporary,
+            pa.OSFile(str(temporary), "wb") as file,
+            pa.ipc.new_file(file, schema, options=options) as writer,
+        ):
+            writer.write_table(whole)
 
     def remarks(self, shard: str) -> str:
         """What was written with a shard; empty if there was nothing, or once the run is sealed.
@@ -74,7 +80,7 @@ class Store:
         Raises:
             AuditError: the shard's file is absent, truncated or not one of this audit.
         """
-        return "" if self.sealed.exists() else _metadata(self._path(shard)).get(_REMARKS, b"").decode()
+        return "" if self.sealed.exists() else _shard_remarks(self._path(shard)).decode()
 
     def sealed_remarks(self) -> str:
         """What the run was sealed with."""
@@ -95,9 +101,9 @@ class Store:
         for path in self._shards.glob(".spool-*"):
             shutil.rmtree(path, ignore_errors=True)
         damaged = []
-        for path in self._shards.glob("*.parquet"):
+        for path in self._shards.glob("*.arrow"):
             try:
-                _metadata(path)
+                _shard_remarks(path)
             except AuditError:
                 path.unlink(missing_ok=True)
                 damaged.append(unquote(path.stem))
@@ -120,7 +126,7 @@ class Store:
             return _checked(self.sealed, lambda: pq.ParquetFile(self.sealed).read_row_groups(groups))
         if shards is None:
             raise AuditError(f"{self.folder} has no rows.parquet: its run is not complete. Finish it with --resume.")
-        parts = [read_rows(self._path(shard)) for shard in shards]
+        parts = [_read_shard(self._path(shard)) for shard in shards]
         return pa.concat_tables(parts) if parts else SCHEMA.empty_table()
 
     def select(self, columns: Sequence[str] | None = None, filters: Filters | None = None) -> pa.Table:
@@ -167,11 +173,11 @@ class Store:
         return self.folder / "shards"
 
     def _path(self, shard: str) -> Path:
-        return self._shards / f"{quote(shard, safe='')}.parquet"
+        return self._shards / f"{quote(shard, safe='')}.arrow"
 
     def _parts(self, order: Sequence[str]) -> Iterator[pa.Table]:
         for shard in order:
-            yield read_rows(self._path(shard)).replace_schema_metadata(None)
+            yield _read_shard(self._path(shard))
 
 
 def read_rows(path: Path) -> pa.Table:
@@ -181,6 +187,21 @@ def read_rows(path: Path) -> pa.Table:
         AuditError: absent, truncated, or not a file of comparison rows.
     """
     return _checked(path, lambda: pq.read_table(path))
+
+
+def _read_shard(path: Path) -> pa.Table:
+    return _checked(path, lambda: _open(path).read_all())
+
+
+def _shard_remarks(path: Path) -> bytes:
+    try:
+        return (_open(path).schema.metadata or {}).get(_REMARKS, b"")
+    except (pa.ArrowException, OSError) as error:
+        raise AuditError(f"{path} is truncated or damaged: {_first_line(error)} Delete it and run again.") from error
+
+
+def _open(path: Path) -> pa.ipc.RecordBatchFileReader:
+    return pa.ipc.open_file(pa.OSFile(str(path)))
 
 
 def _checked(path: Path, load: Callable[[], pa.Table], schema: pa.Schema = SCHEMA) -> pa.Table:

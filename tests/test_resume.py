@@ -62,7 +62,7 @@ class Runs:
         self.mark.with_name(self.mark.name + ".go").touch()
 
     def shards(self) -> set[str]:
-        return {path.stem for path in (self.folder / "shards").glob("*.parquet")}
+        return {path.stem for path in (self.folder / "shards").glob("*.arrow")}
 
 
 def until(true: object) -> None:
@@ -120,7 +120,7 @@ def test_a_run_killed_whole_is_gone_on_with(runs: Runs, whole: bool) -> None:
     # Its workers do not outlive it.
     until(lambda: not alive(worker))
     assert (runs.folder / LOCK).exists()
-    (runs.folder / "shards" / ".half.parquet.1.tmp").write_text("half")
+    (runs.folder / "shards" / ".half.arrow.1.tmp").write_text("half")
     out = runs.finish("--resume")
     assert out.count(": done before") == 3
     assert len(re.findall(r"deadly-1 \w+: 48 comparisons", out)) == 1
@@ -152,7 +152,7 @@ def test_a_shard_that_a_loss_of_power_damaged_is_done_again(runs: Runs) -> None:
     until(lambda: len(runs.shards()) == 3)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    damaged = runs.folder / "shards" / "deadly-1.float16.parquet"
+    damaged = runs.folder / "shards" / "deadly-1.float16.arrow"
     damaged.write_bytes(damaged.read_bytes()[:-100])
     out = runs.finish("--resume")
     assert out.count(": done before") == 2

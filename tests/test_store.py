@@ -9,7 +9,7 @@ from rows_by_hand import row, table
 
 from audit import files
 from audit.errors import AuditError
-from audit.rows import read_shapes, write_shapes
+from audit.rows import SCHEMA, read_shapes, write_shapes
 from audit.store import Store
 
 FIRST = table([row(1), row(2, verdict="match")])
@@ -59,9 +59,9 @@ def test_rows_are_read_before_sealing(store: Store) -> None:
 
 
 def test_truncated_shard_is_named(store: Store) -> None:
-    shard = next((store.folder / "shards").glob("*a.parquet"))
+    shard = next((store.folder / "shards").glob("*a.arrow"))
     shard.write_bytes(shard.read_bytes()[:-9])
-    with pytest.raises(AuditError, match="%20a.parquet is truncated or damaged"):
+    with pytest.raises(AuditError, match="%20a.arrow is truncated or damaged"):
         store.seal(NAMES)
     assert not store.sealed.exists()
 
@@ -131,3 +131,26 @@ def test_shapes_round_trip(arguments: dict[str, tuple[int, ...]], weights: list[
 def test_foreign_shapes_are_refused() -> None:
     with pytest.raises(AuditError, match="cannot be read"):
         read_shapes("a(2,1")
+
+
+def test_a_shard_without_rows_is_finished_all_the_same(store: Store) -> None:
+    store.write("empty", SCHEMA.empty_table(), "nothing to compare")
+    assert store.remarks("empty") == "nothing to compare"
+    assert store.sweep() == []
+    assert store.read(["empty"]).num_rows == 0
+    store.seal(["empty", *NAMES], "of all")
+    assert store.read().to_pylist() == FIRST.to_pylist() + SECOND.to_pylist()
+    assert store.finished() == {"empty", *NAMES}
+    assert store.sealed_remarks() == "of all"
+
+
+def test_what_a_killed_run_left_is_swept_away(store: Store) -> None:
+    shards = store.folder / "shards"
+    for place in (store.folder / ".rows.parquet.1.tmp", shards / ".a.arrow.1.tmp", store.spool("a") / "0-0.arrow"):
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("half")
+    damaged = next(shards.glob("*a.arrow"))
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    assert store.sweep() == [NAMES[0]]
+    assert store.finished() == {NAMES[1]}
+    assert [path.name for path in store.folder.rglob(".*")] == []
