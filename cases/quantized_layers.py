@@ -92,10 +92,10 @@ def _as_linear(x: mx.array, scales: mx.array, biases: mx.array, group_size: Any,
     return layer.as_linear(x)
 
 
-def _embedding_by_mode(x: mx.array, mode: str) -> mx.array:
-    layer = nn.QuantizedEmbedding(2, x.shape[-1], mode=mode)
-    layer.weight, layer.scales, *_ = mx.quantize(_weights(2, x.shape[-1]), mode=mode)
-    return layer.as_linear(x)
+def _embedding_of(mode: str, columns: int) -> nn.QuantizedEmbedding:
+    layer = nn.QuantizedEmbedding(2, columns, mode=mode)
+    layer.weight, layer.scales, *_ = mx.quantize(_weights(2, columns), mode=mode)
+    return layer
 
 
 def _product(m: Any, x: Any, mode: str) -> Any:
@@ -164,7 +164,7 @@ OPERATIONS = (
     Operation(
         name="nn.QuantizedEmbedding.as_linear[mode]",
         arguments=("x",),
-        call=_embedding_by_mode,
+        call=lambda x, mode: _embedding_of(mode, x.shape[-1]).as_linear(x),
         body=_product,
         shapes=(((1, 32),),),
         parameters=_MODES,
@@ -172,7 +172,20 @@ OPERATIONS = (
         formats=_FORMATS,
         orders=1,
         slow=True,
-        also=("nn.QuantizedEmbedding",),
         text="mx.quantized_matmul(x, codes, scales, None, True, mode={mode!r})",
+    ),
+    Operation(
+        name="nn.QuantizedEmbedding[mode]",
+        arguments=("x",),
+        # What is embedded is a number, and becomes a variable's factor.
+        call=lambda x, mode: x * _embedding_of(mode, x.shape[-1])(mx.array([1])).astype(x.dtype),
+        body=lambda m, x, mode: m.multiply(x, np.array(_numbers(2, x.shape[-1], mode)[1:].tolist(), object)),
+        shapes=(((1, 32),),),
+        parameters=_MODES,
+        tolerance=_SUM,
+        formats=_FORMATS,
+        orders=1,
+        slow=True,
+        text="x * mx.dequantize(codes[1:], scales[1:], mode={mode!r}).astype(x.dtype)",
     ),
 )
