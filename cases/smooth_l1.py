@@ -40,9 +40,10 @@ def _log_cosh(m: Any, inputs: Any, targets: Any, reduction: str = "none") -> Any
     # which says most about large x.
     error = m.subtract(inputs, targets)
     size = _size(m, error)
-    near = m.log1p(m.multiply(2, m.square(m.sinh(m.divide(error, 2)))))
+    small = m.less(m.square(error), _BOUND)
+    near = m.log1p(m.multiply(2, m.square(m.sinh(m.divide(m.where(small, error, 0), 2)))))
     far = m.subtract(m.add(size, m.softplus(m.multiply(-2, size))), m.log(2))
-    return reduced(m, m.where(m.less(m.square(error), _BOUND), near, far), reduction)
+    return reduced(m, m.where(small, near, far), reduction)
 
 
 OPERATIONS = (
