@@ -33,9 +33,17 @@ class _Untold(Exception):
     """An object of which nothing certain can be said."""
 
 
-@lru_cache(maxsize=8192)
 def fingerprint(body: Body) -> str | None:
     """A hash of all that says what a function computes; None if that cannot be told."""
+    try:
+        return _told(body)
+    except TypeError:
+        # An object that cannot be hashed may change at any time.
+        return None
+
+
+@lru_cache(maxsize=8192)
+def _told(body: Body) -> str | None:
     teller = _Teller()
     try:
         teller.tell(body)
@@ -124,7 +132,9 @@ class _Teller:
         if _installed(name):
             self._say("version", _version(name.partition(".")[0]))
         else:
-            self._say("source", _source(name))
+            # What a class or another module uses cannot be seen from here: all modules that it can reach speak for it.
+            for other in _reached(name):
+                self._say(f"source of {other}", _source(other))
 
     def _array(self, x: Any) -> None:
         if x.dtype.hasobject:
@@ -162,6 +172,21 @@ def _installed(name: str | None) -> bool:
     if module is None:
         raise _Untold
     return (file is None and name != "__main__") or str(file).startswith(_INSTALLED)
+
+
+@lru_cache(maxsize=256)
+def _reached(name: str) -> list[str]:
+    """The modules, not installed ones, that a module refers to, those that they refer to, and so on."""
+    found, waiting = {name}, [name]
+    while waiting:
+        for value in list(vars(sys.modules[waiting.pop()]).values()):
+            module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+            if not isinstance(module, str) or module in found or module not in sys.modules:
+                continue
+            if not _installed(module):
+                found.add(module)
+                waiting.append(module)
+    return sorted(found)
 
 
 @lru_cache(maxsize=256)
