@@ -26,6 +26,8 @@ import numpy as np
 from audit.case import Body
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, type(...), slice, range)
+# Types of installed packages whose objects are names and nothing else.
+_NAMING = frozenset({"Dtype"})
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
@@ -102,6 +104,8 @@ class _Teller:
             # A class, or a function of an installed package: all of its module speaks for it.
             self._say("named", getattr(x, "__qualname__", x.__name__))
             self._module(getattr(x, "__module__", None) or getattr(type(x), "__module__", ""))
+        elif type(x).__name__ in _NAMING and _installed(type(x).__module__):
+            self._say(type(x).__name__, repr(x))
         elif is_dataclass(x):
             self._all("record", [type(x), *(getattr(x, field.name) for field in fields(x))])
         else:
