@@ -34,8 +34,7 @@ def _fits(shapes: Any, parameters: Any) -> bool:
     return parameters["mask"] is not _HALF or (shapes[0][-2], shapes[1][-2]) == (2, 3)
 
 
-def _first_row(v: mx.array) -> mx.array:
-    q, k = mx.zeros((1, 1, 2, 2), v.dtype), mx.ones_like(v)
+def _first_row(q: mx.array, k: mx.array, v: mx.array) -> mx.array:
     mask = mx.array([[True, True], [False, False]])
     return mx.fast.scaled_dot_product_attention(q, k, v, scale=1.0, mask=mask)[..., :1, :]
 
@@ -83,13 +82,15 @@ OPERATIONS = (
     ),
     Operation(
         name="mx.fast.scaled_dot_product_attention[masked row]",
-        arguments=("v",),
+        arguments=_QKV,
         # No key is seen by the second query, whose result, a mean of nothing, is not used.
         call=_first_row,
-        body=lambda m, v: m.mean(v, -2, keepdims=True),
-        shapes=(((1, 1, 2, 2),),),
+        body=lambda m, q, k, v: m.scaled_dot_product_attention(q[..., :1, :], k, v),
+        shapes=(((1, 1, 2, 2),) * 3,),
+        values={name: _NEAR[name] for name in ("q", "k")},
         tolerance=_ROUNDINGS,
-        text="mx.fast.scaled_dot_product_attention(mx.zeros((1, 1, 2, 2), v.dtype), mx.ones_like(v), v, scale=1.0, "
+        slow=True,
+        text="mx.fast.scaled_dot_product_attention(q, k, v, scale=1.0, "
         "mask=mx.array([[True, True], [False, False]]))[..., :1, :]",
     ),
 )
