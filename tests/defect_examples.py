@@ -120,6 +120,10 @@ def _product(m: Any, x: Any, y: Any) -> Any:
     return m.multiply(x, y)
 
 
+def _ramp(m: Any, x: Any) -> Any:
+    return m.maximum(x, 0)
+
+
 @dataclass(frozen=True)
 class Example:
     """A planted fault.
@@ -214,6 +218,18 @@ EXAMPLES = {
             )
         ),
         ("mx.times-vjp-jvp-x-dropped-parameter",),
+    ),
+    "dropped where it is not zero": Example(
+        # The slope is zero at half of the points, where zeros are right.
+        lambda: list(
+            asked(
+                function("mx.ramp", ruled(lambda x: mx.maximum(x, 0), lambda x, *_: mx.zeros_like(x)), _ramp),
+                [FLOAT32],
+                [SOME * np.tile([1.0, -1.0], 4)],
+                rules=("forward", "vjp"),
+            )
+        ),
+        ("mx.ramp-vjp-x-dropped-parameter",),
     ),
     "dropped parameter": Example(_parameter, ("mx.scaled-forward-vjp-jvp-dropped-parameter",)),
     "conjugate": Example(_conjugate, ("mx.cubed-forward-vjp-conjugate",)),

@@ -52,6 +52,8 @@ SHORTER = 2.0**-10
 ALIKE = 16.0
 # A part of the exponent range, as a share of the largest exponent, over which a rule must be right to be right again.
 GAP = 3
+# So many reaches within the gap must have been asked.
+AGAIN = 3
 # Relative errors below this are those of float32 and its functions.
 SINGLE = 2.0**-18
 
@@ -106,13 +108,13 @@ class Question:
 
 
 def _clusters(wrong: np.ndarray, right: np.ndarray, gap: int) -> list[int]:
-    """The reaches at which something wrong begins, and begins again after it was right at so many reaches."""
+    """The reaches at which something wrong begins, and begins again after it was right over a gap."""
     places = np.flatnonzero(wrong)
     fine = right > 0
     starts: list[int] = []
     for index, reach in enumerate(places.tolist()):
         before = int(places[index - 1]) if index else -1
-        if not starts or fine[before + 1 : reach].sum() >= gap:
+        if not starts or (reach - before >= gap and fine[before + 1 : reach].sum() >= AGAIN):
             starts.append(reach)
     return starts
 
@@ -138,6 +140,7 @@ class Classifier:
                 continue
             found = self._questions.setdefault(_question(cell), Question()).tally
             found.right += tally.right
+            found.zero += tally.zero
             for verdict, counts in tally.wrong.items():
                 found.wrong[verdict] += counts
         for bucket in self.evidence.buckets.values():
@@ -223,14 +226,16 @@ class Classifier:
             first = cell._replace(mode="vjp", argument=cell.argument.split(",")[0])
             if self._of(first).numbers().any():
                 return self._number(first, reach)
+        starts = question.clusters(max(ORDINARY, fmt.emax // GAP)) or [0]
+        begun = max((start for start in starts if start <= reach), default=starts[0])
+        if begun != starts[0] and begun > ORDINARY:
+            return Class.RANGE
         single = self._of(cell._replace(format="float32"))
         if cell.format in HALF and single.numbers().any():
             return self._number(cell._replace(format="float32"), reach)
-        starts = question.clusters(max(ORDINARY, fmt.emax // GAP)) or [0]
-        begun = max((start for start in starts if start <= reach), default=starts[0])
         below = question.right_below(begun)
         far = begun > max(ORDINARY, fmt.emax // 4)
-        if (begun != starts[0] and begun > ORDINARY) or (begun > fmt.precision + 2 and (below or far)):
+        if begun > fmt.precision + 2 and (below or far):
             return Class.RANGE
         if question.most == 0:
             # Zero was due everywhere.
@@ -254,7 +259,8 @@ class Classifier:
             return Class.PRECISION
         if mostly and self._only_with_parameters(cell):
             return Class.DROPPED
-        if wrong > 9 * right and set(_present(question.tally)) == {"vanished"}:
+        due = right - int(question.tally.zero[:, : ORDINARY + 1].sum())
+        if wrong > 9 * due and set(_present(question.tally)) == {"vanished"}:
             return Class.DROPPED
         if not mostly and not question.gross():
             if begun <= ORDINARY and question.gradual():

@@ -66,9 +66,16 @@ class Key(NamedTuple):
 
 @dataclass
 class Tally:
-    """How often a cell is right and wrong, by singular and reach: int64 ``[2, REACHES]``."""
+    """How often a cell is right and wrong, by singular and reach: int64 ``[2, REACHES]``.
+
+    Args:
+        right: how often it is right.
+        zero: how often the right value is zero, of those.
+        wrong: by verdict.
+    """
 
     right: Ints = field(default_factory=lambda: np.zeros((2, REACHES), np.int64))
+    zero: Ints = field(default_factory=lambda: np.zeros((2, REACHES), np.int64))
     wrong: dict[str, Ints] = field(default_factory=lambda: defaultdict(lambda: np.zeros((2, REACHES), np.int64)))
 
 
@@ -265,6 +272,9 @@ def _cell(
         if name not in UNTOLD:
             counts = tally.wrong[name] if name in MISMATCHES else tally.right
             np.add.at(counts, (special[here], reach[here]), 1)
+            if name not in MISMATCHES:
+                nothing = here & (columns.floats["right"][index] == 0)
+                np.add.at(tally.zero, (special[nothing], reach[nothing]), 1)
     _conventions(columns, index, cell, evidence)
     bad = np.flatnonzero(columns.bad[index])
     if not len(bad):
