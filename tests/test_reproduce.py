@@ -177,3 +177,46 @@ def test_words_where_nothing_was_returned() -> None:
     assert "It raised an error where a derivative exists: ValueError: no" in text
     assert "(under vmap 0,0)" in text
     assert "To ask stock MLX the same:" in text
+
+
+@pytest.mark.parametrize("mode", ["second-rr", "second-fr", "second-rf", "third"])
+def test_derivatives_along_tangents(mode: str) -> None:
+    """Of a * a * b at (3, 2) with cotangent 1 along (1, 10), for a: 2 b + 2 a * 10 = 64; thrice: 2 * 2 * 10 = 40."""
+    due = 40.0 if mode == "third" else 64.0
+    changes: dict[str, Any] = {"shapes": "a() b(); () () ()", "mode": mode, "traced": "a,b", "argument": "a"}
+    entry = row(**changes, primals=[3.0, 2.0], weights=[1.0, 1.0, 10.0], right=due)
+    assert run(entry, "a * a * b") == ([due], [due])
+    text = show(entry, "a * a * b")
+    assert "tangent b" in text
+    assert "derivative" in text.splitlines()[1]
+
+
+@pytest.mark.parametrize("wrap", ["compile", "vmap-in 0,0", "vmap-out 0,0", "vmap-in 1,0>1", "vmap-out 0,-"])
+@pytest.mark.parametrize("mode", ["forward", "vjp", "jvp"])
+def test_transforms_of_derivatives_and_of_points(wrap: str, mode: str) -> None:
+    """Of a * b for arrays of two: the second row of a mapped question is twice the first."""
+    traced = "" if mode == "forward" else "a,b"
+    weights = {"forward": "", "vjp": " (2)", "jvp": " (2) (2)"}[mode]
+    changes: dict[str, Any] = {
+        "shapes": f"a(2) b(2);{weights}",
+        "mode": mode,
+        "traced": traced,
+        "argument": "a" if mode == "vjp" else "output",
+        "wrap": wrap,
+        "element": 1,
+    }
+    numbers = {"forward": [], "vjp": [1.0, 5.0], "jvp": [1.0, 5.0, 1.0, 7.0]}[mode]
+    due = {"forward": 12.0, "vjp": 20.0, "jvp": 41.0}[mode]
+    entry = row(**changes, primals=[1.0, 3.0, 2.0, 4.0], weights=numbers, right=due)
+    assert run(entry, "a * b") == ([due], [due])
+
+
+def test_layers_and_shapes() -> None:
+    changes: dict[str, Any] = {"shapes": "x();", "mode": "forward", "traced": "", "argument": "output", "weights": []}
+    source = script(row(**changes, primals=[1.0], right=1.0), "nn.relu(x)")
+    assert "import mlx.nn as nn" in source
+    fault = row(**changes, primals=[1.0], verdict="shape", message="shape: got (1,), () is due", right=1.0)
+    printed = subprocess.run(
+        [sys.executable, "-c", script(fault, "x[None]")], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.splitlines() == ["got   (1,)", "right ()"]

@@ -43,6 +43,10 @@ MODES = {
     "grad3": "the third derivative (grad of grad of grad)",
     "hessian-rr": "an entry of the Hessian (reverse over reverse)",
     "hessian-fr": "an entry of the Hessian (forward over reverse)",
+    "second-rr": "the second derivative along the tangents (reverse over reverse)",
+    "second-fr": "the second derivative along the tangents (forward over reverse)",
+    "second-rf": "the second derivative along the tangents (reverse over forward)",
+    "third": "the third derivative, twice along the tangents (reverse over reverse over reverse)",
 }
 
 
