@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audit.case import Batch
+from audit.case import Batch, Tolerance
 from audit.formats import FLOAT32, FLOAT64, Floats, Format
 from audit.reference import References
-from tests.reference_examples import QUOTIENT, SCALED, batch
+from audit.verdict import judge
+from tests.reference_examples import QUOTIENT, SCALED, batch, function, unary
 
 # Processor time: others may be at work on the same machine.
 pytestmark = pytest.mark.benchmark(timer=process_time)
@@ -70,6 +71,54 @@ def test_references_a_second(benchmark: Any, family: Callable[[Format], list[Bat
     benchmark.pedantic(compute, rounds=3, warmup_rounds=1)
     assert found[-1].disagreements == []
     benchmark.extra_info["references a second"] = round(found[-1].computed / benchmark.stats.stats.min)
+
+
+UNARY = {"sin": 4, "exp": 6, "log": 120, "sqrt": 120, "tanh": 4, "sigmoid": 6, "erf": 2, "arctan": 60, "abs": 120}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_references_a_second(benchmark: Any, name: str) -> None:
+    x, w = np.abs(numbers(FLOAT32, -min(UNARY[name], 20), UNARY[name])), numbers(FLOAT32, -8, 8)
+    found: list[References] = []
+
+    def compute() -> None:
+        found.append(References())
+        found[-1].enclose(batch(unary(name), "vjp", (0,), [x], [w], FLOAT32))
+
+    benchmark.pedantic(compute, rounds=3, warmup_rounds=1)
+    assert found[-1].disagreements == []
+    benchmark.extra_info["references a second"] = round(found[-1].computed / benchmark.stats.stats.min)
+
+
+def test_references_kept_are_read_and_judged(benchmark: Any, tmp_path: Path) -> None:
+    x, w = numbers(FLOAT32, -20, 4), numbers(FLOAT32, -8, 8)
+    asked = batch(unary("sin"), "vjp", (0,), [x], [w], FLOAT32)
+    References(tmp_path).enclose(asked)
+
+    def judged() -> int:
+        (answer,) = References(tmp_path).enclose(asked)
+        right = answer.real.to_format(FLOAT32)
+        return len(judge(right.value, right, FLOAT32, Tolerance()).verdict)
+
+    count = benchmark.pedantic(judged, rounds=5)
+    benchmark.extra_info["references a second"] = round(count / benchmark.stats.stats.min)
+
+
+def test_a_layer_norm_of_4096_elements(benchmark: Any) -> None:
+    def body(m: Any, x: Any, weight: Any) -> Any:
+        deviation = x - m.mean(x)
+        return deviation * m.rsqrt(m.mean(m.square(deviation)) + 1) * weight
+
+    f = function("layer_norm(x) * weight", "x weight", body, elementwise=False)
+    rng = np.random.default_rng(5)
+
+    def ask() -> Batch:
+        x, weight, w = (np.round(rng.uniform(-2, 2, (1, 4096)) * 64) / 64 for _ in range(3))
+        return batch(f, "vjp", (0, 1), [x, weight], [w], FLOAT32)
+
+    # Recorded once a shape; what is measured is a point.
+    References().enclose(ask())
+    benchmark.pedantic(lambda asked: References().enclose(asked), setup=lambda: ((ask(),), {}), rounds=3)
 
 
 def test_references_kept_are_read(benchmark: Any, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from audit.case import Batch, Function, Implementation, Mode, Tolerance
 from audit.comparison import Question, compare
+from audit.difference import Differences
 from audit.formats import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, Format
 from audit.hull import settle
 from audit.identity import Origin
@@ -250,3 +251,14 @@ def test_answers_at_some_points_keep_their_hulls() -> None:
     (answer,) = at_points(References().enclose(batch(f, "vjp", (0,), [x], [np.ones(3)])), 1, 3)
     assert [(hull.point, hull.rows.tolist()) for hull in answer.hulls] == [(1, [3, 4])]
     assert answer.real.state.tolist() == [State.KNOWN] * 3 + [State.SET, State.SET, State.KNOWN]
+
+
+@pytest.mark.parametrize("f", [RELU, unary("abs"), LARGER], ids=lambda f: f.name)
+def test_no_central_difference_is_taken_across_a_kink(f: Function) -> None:
+    count = len(f.arguments)
+    references = References()
+    asked = batch(f, "vjp", tuple(range(count)), [0.0] * count, [1.0], FLOAT32)
+    taker = Differences(references).of(asked)
+    assert taker is not None
+    for answer in references.enclose(asked):
+        assert np.isnan(taker(answer, np.array([0])).value).all()

@@ -1,4 +1,8 @@
-"""Comparisons, and what is chosen by them: piecewise functions, which have no derivative where the pieces meet."""
+"""Comparisons, and what is chosen by them: piecewise functions, which have no derivative where the pieces meet.
+
+Where the pieces meet continuously the derivative is a set, which `audit.reference.resolve` finds; where they jump, as
+`sign` does at zero, there is none, and any answer is let pass.
+"""
 
 from __future__ import annotations
 
