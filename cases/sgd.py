@@ -1,9 +1,7 @@
 """The updates of stochastic gradient descent, with momentum, and of Lion (Chen and others 2023)."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from audit.operation import Shapes
 from cases.updates import SCALED, updates
 
 
@@ -14,11 +12,6 @@ def _sgd(m: Any, p: Any, g: Any, kept: Any, step: int, **given: Any) -> tuple[An
         return p - given["learning_rate"] * g, kept[0]
     v = momentum * kept[0] + (1 - given["dampening"]) * g
     return p - given["learning_rate"] * (g + momentum * v if given["nesterov"] else v), v
-
-
-def _exists(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:  # noqa: ARG001
-    """Nesterov's momentum needs a momentum that is not damped."""
-    return not parameters["nesterov"] or (parameters["momentum"] > 0 and not parameters["dampening"])
 
 
 def _lion(m: Any, p: Any, g: Any, kept: Any, step: int, **given: Any) -> tuple[Any, Any]:  # noqa: ARG001
@@ -36,10 +29,22 @@ OPERATIONS = (
             "momentum": (0.5, 0.0, 0.875),
             "weight_decay": (0.0, 0.25, 0.0625),
             "dampening": (0.0, 0.25, 0.5),
-            "nesterov": (False, True),
+            "nesterov": (False,),
         },
         {"v": SCALED},
-        valid=_exists,
+    ),
+    *updates(
+        # It needs a momentum that is not damped.
+        "optim.SGD[of Nesterov]",
+        _sgd,
+        {
+            "learning_rate": (0.125, 0.5, 2.0),
+            "momentum": (0.5, 0.25, 0.875),
+            "weight_decay": (0.0, 0.25, 0.0625),
+            "dampening": (0.0,),
+            "nesterov": (True,),
+        },
+        {"v": SCALED},
     ),
     *updates(
         "optim.Lion",

@@ -41,14 +41,14 @@ def updates(
     """The first step of an optimiser, and a later one.
 
     Args:
-        name: of its class.
+        name: of its class; brackets may follow.
         update: its formula.
         choices: parameters, the base value of each first.
         kept: the arrays of its state, of the shape of the parameter, and where their values lie.
         shapes: of parameter and gradient.
         declared: as in `by_text`.
     """
-    made = f"{name}({', '.join(f'{key}={{{key}}}' for key in choices)})"
+    made = f"{name.partition('[')[0]}({', '.join(f'{key}={{{key}}}' for key in choices)})"
     stepped = "apply_gradients({{'p': g}}, {{'p': p}})['p']"
     state = f"o.state['p'].update({', '.join(f'{key}={key}' for key in kept)})"
     later = f"o.state.update(step=mx.array({STEP - 1}, dtype=mx.uint64))"
@@ -66,7 +66,7 @@ def updates(
         **shared,
     )
     second = by_text(
-        f"{name}[a later step]",
+        f"{name.removesuffix(']')}{', ' if '[' in name else '['}a later step]",
         f"(lambda o: (o.init({{{{'p': p}}}}), {state}, {later}, mx.stack([{results}])))({made})[-1]",
         lambda m, p, g, *kept, **given: np.stack(update(m, p, g, kept, STEP, **given)),
         *("p", "g", *kept),
