@@ -23,15 +23,15 @@ OPERATIONS = (
         body=_clipped,
         values={"a": _ZERO, "a_min": _ZERO, "a_max": _ZERO},
         mixed=True,
+        slow=True,
     ),
     Operation(
         name="mx.clip(between Python numbers)",
         arguments=("a",),
-        call=mx.clip,
-        body=_clipped,
-        parameters={"a_min": (-0.5, None, 1), "a_max": (1.5, None, 1.0)},
+        call=lambda a, bounds: mx.clip(a, *bounds),
+        body=lambda m, a, bounds: _clipped(m, a, *bounds),
+        parameters={"bounds": ((-0.5, 1.5), (None, 1.5), (-0.5, None), (1, 1.0))},
         values={"a": Values(singular=(-0.5, 0.0, 1.0, 1.5))},
-        valid=lambda shapes, parameters: parameters["a_min"] is not None or parameters["a_max"] is not None,  # noqa: ARG005
-        text="mx.clip(a, {a_min}, {a_max})",
+        text="mx.clip(a, *{bounds})",
     ),
 )

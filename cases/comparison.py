@@ -23,6 +23,7 @@ def _operation(
         values=_ZERO,
         formats=formats,
         orders=1,
+        slow=True,
         result="real",
         also=(f"mx.array.__{operator}__",),
         text=f"mx.{name}(a, b).astype(mx.real(a).dtype)",

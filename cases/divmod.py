@@ -16,6 +16,7 @@ OPERATIONS = (
         values=_VALUES,
         symmetries=(Parity(("a", "b"), 1),),
         mixed=True,
+        slow=True,
         text="mx.divmod(a, b)[0]",
     ),
     Operation(
@@ -27,6 +28,7 @@ OPERATIONS = (
         symmetries=(Parity(("a", "b"), -1),),
         tolerance=Tolerance(terms=2, reason="a tangent and a rounded product add up along two tangents"),
         mixed=True,
+        slow=True,
         text="mx.divmod(a, b)[1]",
     ),
 )

@@ -13,6 +13,7 @@ OPERATIONS = (
         values={"a": Values(singular=(0.0,)), "b": Values(singular=(1.0,))},
         symmetries=(Parity(("a", "b"), 1),),
         mixed=True,
+        slow=True,
         also=("mx.array.__floordiv__", "mx.array.__rfloordiv__", "mx.array.__ifloordiv__"),
     ),
 )

@@ -25,6 +25,7 @@ def _test(name: str, holds: Callable[..., Any]) -> Operation:
         formats=_COMPLEX,
         result="real",
         orders=1,
+        slow=True,
         text=f"mx.{name}(a, b).astype(mx.real(a).dtype)",
     )
 
@@ -56,6 +57,7 @@ OPERATIONS = (
         formats=_COMPLEX,
         result="real",
         orders=1,
+        slow=True,
         text="mx.logical_not(a).astype(mx.real(a).dtype)",
     ),
     _mask("bitwise_and", "and", lambda m, x, y: m.logical_and(x, y)),

@@ -38,6 +38,7 @@ OPERATIONS = (
         # Of float64 MLX says that it does not support it.
         formats=("float16", "bfloat16", "float32"),
         valid=_fits,
+        slow=True,
         text='mx.nan_to_num(a + float("{other}"), nan={nan}, posinf={posinf}, neginf={neginf})',
     ),
 )

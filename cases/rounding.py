@@ -24,6 +24,7 @@ OPERATIONS = (
         call=mx.floor,
         body=lambda m, a: m.floor(a),
         values={"a": _JUMPS},
+        slow=True,
     ),
     Operation(
         name="mx.ceil",
@@ -31,6 +32,7 @@ OPERATIONS = (
         call=mx.ceil,
         body=lambda m, a: m.ceil(a),
         values={"a": _JUMPS},
+        slow=True,
     ),
     Operation(
         name="mx.trunc",
@@ -38,6 +40,7 @@ OPERATIONS = (
         call=lambda a: mx.trunc(a),
         body=lambda m, a: m.trunc(a),
         values={"a": _JUMPS},
+        slow=True,
         symmetries=(Parity(("a",), -1),),
     ),
     Operation(
@@ -46,6 +49,7 @@ OPERATIONS = (
         call=mx.round,
         body=_rounded,
         values={"a": _JUMPS},
+        slow=True,
         parameters={"decimals": (0, 1, -1)},
         symmetries=(Parity(("a",), -1),),
         formats=(*REAL_FORMATS, "complex64"),

@@ -31,6 +31,7 @@ def _operation(name: str, answers: tuple[int, ...], formats: tuple[str, ...] = R
         parameters={"other": _OTHERS},
         formats=formats,
         orders=1,
+        slow=True,
         result="real",
         text=f'mx.{name}(a + float("{{other}}")).astype(mx.real(a).dtype)',
     )

@@ -15,7 +15,7 @@ from audit.points.points import Points
 
 # Exponents of each argument on the grid, by number of arguments.
 DENSITY = {1: 120, 2: 13, 3: 5, 4: 3}
-# The largest number of points on the grid, by number of arguments; of more arguments 1500.
+# The largest number of points on the grid, by number of arguments; of more arguments 700.
 MOST = {1: 6000, 2: 6000}
 SIGNIFICANDS = ((1.0, 1.5, 1.25), (1.25,), (1.75,), (1.125,))
 RANDOM = 400
@@ -108,7 +108,7 @@ def _grid(operation: Operation, fmt: Format, scale: float) -> tuple[Floats, ...]
         column = numbers.over_range(fmt, values, count, SIGNIFICANDS[place % 4])
         extra = numbers.ordinary(fmt, values, 64 if len(operation.arguments) == 1 else 4)
         columns.append(np.concatenate([column, extra]))
-    return _product(columns, MOST.get(len(columns), 1500), numbers.generator(operation.name, "grid"))
+    return _product(columns, MOST.get(len(columns), 700), numbers.generator(operation.name, "grid"))
 
 
 def _product(columns: list[Floats], limit: int, rng: np.random.Generator) -> tuple[Floats, ...]:
@@ -140,7 +140,7 @@ def _special(operation: Operation, fmt: Format) -> tuple[Floats, ...]:
         columns.append(np.unique(beside))
     if not any(operation.values_of(name).singular for name in operation.arguments):
         return tuple(column[:0] for column in columns)
-    return _product(columns, MOST.get(len(columns), 1500) // 2, numbers.generator(operation.name, "special"))
+    return _product(columns, MOST.get(len(columns), 700) // 2, numbers.generator(operation.name, "special"))
 
 
 def _near_equal(operation: Operation, fmt: Format) -> tuple[Floats, ...]:

@@ -51,7 +51,7 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
 def _elementwise(
     operation: Operation, parameters: Mapping[str, Any], fmt: Format, size: str, *, base: bool
 ) -> Iterator[Batch]:
-    scale = {"quick": 0.25, "default": 1.0, "nightly": 3.0}[size] * (1.0 if base else 0.3)
+    scale = {"quick": 0.25, "default": 1.0, "nightly": 3.0}[size] * (0.3 if operation.slow or not base else 1.0)
     function = operation.function(parameters, elementwise=True)
     made = elementwise.complex_points if fmt.parts == 2 else elementwise.points
     for points in made(operation, fmt, scale):
