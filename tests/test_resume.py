@@ -104,7 +104,9 @@ def test_a_worker_killed_from_outside_loses_nothing(runs: Runs) -> None:
     runs.go()
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
-    assert "a worker ended (SIGKILL) at plain forward, mx.square(x) + x, float64, forward; the part is done again" in out
+    assert (
+        "a worker ended (SIGKILL) at plain forward, mx.square(x) + x, float64, forward; the part is done again" in out
+    )
     assert (runs.folder / "rows.parquet").read_bytes() == undisturbed(runs)
     ids = pq.read_table(runs.folder / "rows.parquet", columns=["id"]).column("id").to_pylist()
     assert len(ids) == len(set(ids)) == 16 * 3 * 4
