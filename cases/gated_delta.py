@@ -16,7 +16,9 @@ _SHAPES = (
 )
 _ROUNDINGS = Tolerance(terms=8, reason="each step rounds a decay, a dot product, a difference, two products and a sum")
 _BETWEEN = Values(low=0.0, high=1.0, singular=(0.0, 1.0))
-_VALUES = {"gamma": _BETWEEN, "beta": _BETWEEN}
+# Products of five of them stay within every format.
+_NEAR = Values(exponents=(-5, 3))
+_VALUES = {"gamma": _BETWEEN, "beta": _BETWEEN, **dict.fromkeys(("q", "k", "v"), _NEAR)}
 Mask = tuple[bool, ...] | None
 
 
@@ -64,7 +66,7 @@ OPERATIONS = (
         call=lambda *arrays: _call(*arrays, output=0),
         body=lambda m, *arrays: _scan(m, *arrays)[0],
         shapes=_SHAPES,
-        values=_VALUES,
+        values=_VALUES | {"initial_state": _NEAR},
         symmetries=(Homogeneous({"q": 1}),),
         tolerance=_ROUNDINGS,
         slow=True,
@@ -76,7 +78,7 @@ OPERATIONS = (
         call=lambda *arrays: _call(*arrays, output=1),
         body=lambda m, *arrays: _scan(m, *arrays)[1],
         shapes=_SHAPES[:2],
-        values=_VALUES,
+        values=_VALUES | {"initial_state": _NEAR},
         tolerance=_ROUNDINGS,
         slow=True,
         text="mx.fast.gated_delta_update(q, k, v, gamma, beta, initial_state)[1]",
