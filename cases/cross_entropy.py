@@ -42,17 +42,24 @@ def _picked(x: Any, axis: int) -> Any:
     return np.take_along_axis(x, classes, axis).squeeze(axis)
 
 
+def _logsumexp(m: Any, x: Any, axis: int) -> Any:
+    """The logarithm of the sum of exponentials of differences, which round and may be large."""
+    first = np.take(x, [0], axis)
+    total = m.log(m.sum(m.exp(m.subtract(x, first)), axis))
+    return m.add(first.squeeze(axis), total)
+
+
 def _of_indices(m: Any, logits: Any, axis: int = -1, label_smoothing: float = 0.0, reduction: str = "none") -> Any:
     score = m.multiply(1 - Fraction(label_smoothing), _picked(logits, axis))
     mean = m.multiply(Fraction(label_smoothing), m.mean(logits, axis))
-    return reduced(m, m.subtract(m.logsumexp(logits, axis), m.add(score, mean)), reduction)
+    return reduced(m, m.subtract(_logsumexp(m, logits, axis), m.add(score, mean)), reduction)
 
 
 def _of_probabilities(m: Any, logits: Any, weights: Any, axis: int, label_smoothing: float, reduction: str) -> Any:
     targets = np.array(_probabilities(logits.shape, axis).tolist(), object)
     score = m.multiply(1 - Fraction(label_smoothing), m.sum(m.multiply(logits, targets), axis))
     mean = m.multiply(Fraction(label_smoothing), m.mean(logits, axis))
-    loss = m.subtract(m.logsumexp(logits, axis), m.add(score, mean))
+    loss = m.subtract(_logsumexp(m, logits, axis), m.add(score, mean))
     return reduced(m, m.multiply(loss, weights), reduction)
 
 

@@ -75,13 +75,14 @@ OPERATIONS = (
     Operation(
         name="mx.fast.gated_delta_update[state]",
         arguments=_ARGUMENTS,
-        call=lambda *arrays: _call(*arrays, output=1),
+        # The state is in float32, whatever goes into it.
+        call=lambda *arrays: _call(*arrays, output=1).astype(arrays[2].dtype),
         body=lambda m, *arrays: _scan(m, *arrays)[1],
         shapes=_SHAPES[:2],
         values=_VALUES | {"initial_state": _NEAR},
         tolerance=_ROUNDINGS,
         slow=True,
-        text="mx.fast.gated_delta_update(q, k, v, gamma, beta, initial_state)[1]",
+        text="mx.fast.gated_delta_update(q, k, v, gamma, beta, initial_state)[1].astype(v.dtype)",
     ),
     Operation(
         name="mx.fast.gated_delta_update[mask]",

@@ -53,16 +53,17 @@ def _permuted(m: Any, x: Any, axis: int) -> Any:  # noqa: ARG001
 
 
 def _vector(mean: mx.array, factor: mx.array, shape: tuple[int, ...]) -> mx.array:
-    return mx.random.multivariate_normal(mean, factor @ factor.T, shape, key=_key())
+    return mx.random.multivariate_normal(mean, factor @ factor.T + mx.eye(2), shape, key=_key())
 
 
 def _vector_body(m: Any, mean: Any, factor: Any, shape: tuple[int, ...]) -> Any:
     drawn = mx.random.multivariate_normal(mx.zeros(2), mx.eye(2), shape, key=_key())
     noise = np.array(np.array(drawn).astype(np.float64).tolist(), object)
-    covariance = m.matmul(factor, factor.T)
+    one = np.array([[1, 0], [0, 1]], object)
+    covariance = m.add(m.matmul(factor, factor.T), one)
     # The square root of a matrix C of order two is (C + sqrt(det C)) / sqrt(tr C + 2 sqrt(det C)).
     root = m.sqrt(m.det(covariance))
-    shifted = m.add(covariance, m.multiply(root, np.array([[1, 0], [0, 1]], object)))
+    shifted = m.add(covariance, m.multiply(root, one))
     square_root = m.divide(shifted, m.sqrt(m.add(m.trace(covariance), m.multiply(2, root))))
     return m.add(mean, m.matmul(noise, square_root))
 
@@ -130,6 +131,6 @@ OPERATIONS = (
         tolerance=Tolerance(terms=8, reason="the decomposition, products and sums round"),
         formats=("float32",),
         orders=1,
-        text="mx.random.multivariate_normal(mean, factor @ factor.T, {shape}, key=mx.random.key(3))",
+        text="mx.random.multivariate_normal(mean, factor @ factor.T + mx.eye(2), {shape}, key=mx.random.key(3))",
     ),
 )
