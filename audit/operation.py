@@ -146,6 +146,7 @@ class Operation:
         mapped: whether it may be mapped over an additional axis of its arguments (vmap).
         traceable: the arguments that can be differentiated, if not all of them are.
         slow: its reference takes long: fewer points are asked.
+        deadly: it kills the process or hangs it: one point is asked, in a few modes.
         note: what a reader of its results must know.
     """
 
@@ -170,6 +171,7 @@ class Operation:
     mapped: bool = True
     traceable: tuple[str, ...] = ()
     slow: bool = False
+    deadly: bool = False
     note: str = ""
 
     def __post_init__(self) -> None:

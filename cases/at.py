@@ -102,14 +102,13 @@ OPERATIONS = (
     Operation(
         name="mx.ArrayAt.add[array, no elements]",
         arguments=("x", "value"),
-        call=lambda x, value, index: _at(x, value, index, "add"),
-        body=lambda m, x, value, index: _changed(m, x, value, index, "add"),
-        shapes=(((4, 0), (2, 0)),),
+        call=lambda x, value, index: mx.concatenate([_at(x[:, :0], value[:, :0], index, "add"), x], axis=1),
+        body=lambda m, x, value, index: np.asarray(x),  # noqa: ARG005
+        shapes=(((4, 1), (2, 1)),),
         parameters={"index": (Indices((2, 0)),)},
         formats=("float32",),
         orders=1,
-        mapped=False,
-        text="x.at[{index}].add(value)",
-        note="Few questions: it kills the process.",
+        deadly=True,
+        text="mx.concatenate([x[:, :0].at[{index}].add(value[:, :0]), x], axis=1)",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from audit.case import Tolerance
@@ -51,15 +52,14 @@ OPERATIONS = (
     Operation(
         name="mx.array.__getitem__[array, no elements]",
         arguments=("x",),
-        call=lambda x, index: x[to_mlx(index)],
-        body=lambda m, x, index: _taken(x, index),  # noqa: ARG005
-        shapes=(((4, 0),),),
+        call=lambda x, index: mx.concatenate([x[:, :0][to_mlx(index)], x[:2]], axis=1),
+        body=lambda m, x, index: np.asarray(x)[:2],  # noqa: ARG005
+        shapes=(((4, 1),),),
         parameters={"index": (Indices((2, 0)),)},
         formats=("float32",),
         orders=1,
-        mapped=False,
-        text="x[{index}]",
-        note="Few questions: the derivative kills the process.",
+        deadly=True,
+        text="mx.concatenate([x[:, :0][{index}], x[:2]], axis=1)",
     ),
     _operation(
         "several arrays",

@@ -28,10 +28,8 @@ OPERATIONS = (
         shapes=(((1, 1),),),
         parameters={"axis": (-1,)},
         formats=("float32",),
-        orders=0,
-        mapped=False,
-        slow=True,
+        orders=1,
+        deadly=True,
         text="nn.log_softmax(x, axis={axis})",
-        note="Few questions: it kills the process.",
     ),
 )

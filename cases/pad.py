@@ -78,10 +78,8 @@ OPERATIONS = (
         tolerance=_SUM,
         formats=("float32",),
         orders=1,
-        mapped=False,
-        slow=True,
+        deadly=True,
         text="mx.pad(x, 1, constant_values=constant_values)",
-        note="Few questions: the derivative by both arguments kills the process, and so does a checkpoint of it.",
     ),
     *(
         Operation(

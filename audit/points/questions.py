@@ -104,6 +104,13 @@ def _chosen(number: int, fmt: Format, size: str) -> bool:
 
 def _base(operation: Operation, function: Function, place: Place, size: str) -> Iterator[Batch]:
     fmt, traced = place.format, operation.traced
+    if operation.deadly:
+        # Every question costs a process, or the time after which it counts as hanging.
+        alone = arrays.plain(place, 1)
+        yield from _first_order(operation, function, alone, fmt)
+        for subset in _subsets(operation):
+            yield from _batch(operation, function, alone, fmt, Mode("vjp", subset))
+        return
     plain = arrays.plain(place, 2 if size == "quick" or operation.slow else 3)
     groups = [plain] if operation.elementwise else [plain, arrays.over_range(place), arrays.special(place)]
     for points in groups:
