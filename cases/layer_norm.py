@@ -35,7 +35,7 @@ OPERATIONS = (
         parameters={"eps": (1e-5, 0.25, 2.0)},
         symmetries=(Permutation(("x", "weight", "bias"), out_axis=-1),),
         tolerance=_ROUNDINGS,
-        long=(((1, 2048), (2048,), (2048,)),),
+        long=(((1, 512), (512,), (512,)),),
     ),
     Operation(
         name="mx.fast.layer_norm[no bias]",

@@ -29,7 +29,7 @@ OPERATIONS = (
         parameters={"eps": (1e-5, 0.25, 2.0)},
         symmetries=(Homogeneous({"weight": 1}), Permutation(("x", "weight"), out_axis=-1)),
         tolerance=_ROUNDINGS,
-        long=(((1, 2048), (2048,)),),
+        long=(((1, 512), (512,)),),
     ),
     Operation(
         name="mx.fast.rms_norm[many rows]",
