@@ -6,9 +6,11 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from audit.case import Tolerance
-from audit.operation import Homogeneous, Operation
+from audit.operation import Homogeneous, Operation, Values
 from cases.layers import weighted
 
+# Products of three stay within every format.
+_NEAR = Values(exponents=(-4, 3))
 _SUM = Tolerance(terms=4, reason="products are added one after another, and then the bias")
 
 
@@ -58,6 +60,7 @@ OPERATIONS = (
         arguments=("x1", "x2", "weight", "bias"),
         call=_bilinear,
         body=_bilinear_body,
+        values=dict.fromkeys(("x1", "x2", "weight", "bias"), _NEAR),
         shapes=(
             ((2, 2), (2, 3), (2, 3, 2), (2,)),
             ((2,), (2,), (1, 2, 2), (1,)),
@@ -82,6 +85,7 @@ OPERATIONS = (
         arguments=("x", "weight", "bias"),
         call=_sequential,
         body=_sequential_body,
+        values=dict.fromkeys(("x", "weight", "bias"), _NEAR),
         shapes=(((2, 2), (2, 2), (2,)),),
         tolerance=Tolerance(terms=8, reason="two linear layers and a square round one after another"),
         slow=True,
