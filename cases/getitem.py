@@ -84,4 +84,3 @@ OPERATIONS = (
         text="x[{index}]",
     ),
 )
-
