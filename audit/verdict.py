@@ -10,7 +10,7 @@ The table is total: exactly one verdict applies to every (right, got). Three sta
 
 A right value that the format cannot hold is `outside` if got is what its rounding may give, and is named like any other
 error if it is not: where 1e-60 was due in float32, zero is `outside` but NaN is `nan`. Of a sum whose terms leave the
-format, anything that is not finite is `outside`.
+format, anything that is not finite is `outside`; where the sum itself lies in the format, only if they leave it by far.
 An infinity counts as 2**(emax + 1), so that a rule that errs by an ulp where overflow begins is not accused.
 """
 
@@ -50,6 +50,9 @@ class Verdict(StrEnum):
     WRONG = "wrong"
     INACCURATE = "inaccurate"
 
+
+# Terms this many times the largest number excuse an infinity where a number of the format is due.
+SPILLING = 16
 
 VERDICTS = tuple(Verdict)
 CODE = {verdict: np.uint8(code) for code, verdict in enumerate(VERDICTS)}
@@ -131,8 +134,10 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance, size: Fl
     allowed = ~nan & ~infinite & (proven <= tolerated + allowance)
     wrong_sign = np.where(due > 0, got < 0, got > 0)
     far = error >= np.abs(due) / 2
-    # In which order such terms are added decides whether infinities meet; no order is the right one.
-    spilt = ~np.isfinite(got) & (terms >= fmt.largest) & (tolerance.terms > 0)
+    # In which order such terms are added decides whether infinities meet; no order is the right one. Where the sum itself
+    # lies in the format, its terms must leave it by far: a mean of squares is no sum that cannot be had.
+    beyond = min(SPILLING * fmt.largest, np.finfo(np.float64).max)
+    spilt = ~np.isfinite(got) & (tolerance.terms > 0) & (terms >= np.where(over, fmt.largest, beyond))
     names = [
         # A set of right values is judged by its nearest point (see `audit.hull`); where there is none it is left open.
         ((right.where == Rounded.UNDEFINED) | (right.where == Rounded.SET), Verdict.UNDEFINED),
