@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.case import Tolerance
-from audit.operation import Operation, Shapes
+from audit.operation import Operation, Shapes, Values
 from cases.indices import Indices
 
 _SUM = Tolerance(terms=4, reason="codes are scaled, and products are added one after another")
 # There is no quantized product in float64.
+# Products of three stay within every format.
+_NEAR = Values(exponents=(-5, 3))
 _FORMATS = ("float16", "bfloat16", "float32")
 
 
@@ -114,6 +116,7 @@ OPERATIONS = (
         body=_linear_body,
         shapes=(((1, 64), (2, 1), (2, 1), (2,)), ((2, 64), (1, 2), (1, 2), (1,)), ((128,), (1, 1), (1, 1), (1,))),
         parameters={**_SIZES, "add": (True, False)},
+        values=dict.fromkeys(("x", "scales", "biases", "bias"), _NEAR),
         tolerance=_SUM,
         formats=_FORMATS,
         valid=_fits,
@@ -154,6 +157,7 @@ OPERATIONS = (
         body=lambda m, x, scales, biases, group_size, bits: m.matmul(x, _matrix(m, scales, biases, group_size, bits).T),
         shapes=(((1, 64), (2, 1), (2, 1)), ((1, 64), (1, 2), (1, 2)), ((128,), (1, 1), (1, 1))),
         parameters=_SIZES,
+        values=dict.fromkeys(("x", "scales", "biases"), _NEAR),
         tolerance=_SUM,
         formats=_FORMATS,
         valid=_fits,

@@ -6,10 +6,13 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from audit.case import Tolerance
-from audit.operation import Operation
+from audit.operation import Operation, Values
 from cases.losses import NONE_FIRST, reduced
 
 _ROUNDINGS = Tolerance(terms=8, reason="differences, powers, sums, roots and their difference round one after another")
+
+# Far below the root of eps, weights that are scaled up leave the format before what is small is reached.
+_FAR = Values(exponents=(-6, 1100))
 
 
 def _distance(m: Any, a: Any, b: Any, axis: int, p: int, eps: float) -> Any:
@@ -53,6 +56,7 @@ OPERATIONS = (
             "eps": (1e-6, 0.5, 0.25),
             "reduction": NONE_FIRST,
         },
+        values=dict.fromkeys(("anchors", "positives", "negatives"), _FAR),
         tolerance=_ROUNDINGS,
         valid=lambda shapes, parameters: -len(shapes[0]) <= parameters["axis"] < len(shapes[0]),
         slow=True,
@@ -66,6 +70,7 @@ OPERATIONS = (
         body=lambda m, anchors, negatives, p: _triplet(m, anchors, anchors, negatives, p=p, margin=8.0),
         shapes=(((2, 3),) * 2,),
         parameters={"p": (2, 3)},
+        values=dict.fromkeys(("anchors", "negatives"), _FAR),
         tolerance=_ROUNDINGS,
         text="nn.losses.triplet_loss(anchors, anchors, negatives, p={p}, margin=8.0)",
     ),
