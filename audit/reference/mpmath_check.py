@@ -204,10 +204,10 @@ class Opinion:
 
     def _step(self, slopes: Shift) -> Any:
         """The step along a direction: it is small beside every primal that moves."""
-        primals = [(abs(self._primal(name)), abs(slope)) for name, slope in slopes.items() if slope]
-        steepest = max((slope for _, slope in primals), default=1)
-        resting = self._mp.ldexp(1, self._smallest) / steepest
-        scale = min((size / slope for size, slope in primals if size), default=resting)
+        # A zero moves away from others that may be as near as the smallest number of the point.
+        least = self._mp.ldexp(1, self._smallest)
+        primals = [(abs(self._primal(name)) or least, abs(slope)) for name, slope in slopes.items() if slope]
+        scale = min((size / slope for size, slope in primals), default=least)
         return scale * self._mp.ldexp(1, -self._step_bits)
 
     def _weighted(self, shift: Shift) -> Any:
