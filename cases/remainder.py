@@ -11,7 +11,7 @@ OPERATIONS = (
         arguments=("a", "b"),
         call=mx.remainder,
         body=lambda m, a, b: m.remainder(a, b),
-        values={"a": Values(singular=(0.0,)), "b": Values(singular=(1.0,))},
+        values={"a": Values(singular=(0.0,)), "b": Values()},
         symmetries=(Parity(("a", "b"), -1),),
         tolerance=Tolerance(terms=2, reason="a tangent and a rounded product add up along two tangents"),
         mixed=True,
