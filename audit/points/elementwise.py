@@ -14,11 +14,11 @@ from audit.points import numbers
 from audit.points.points import Points
 
 # Exponents of each argument on the grid, by number of arguments.
-DENSITY = {1: 120, 2: 13, 3: 5, 4: 3}
+DENSITY = {1: 80, 2: 9, 3: 4, 4: 3}
 # The largest number of points on the grid, by number of arguments; of more arguments 700.
-MOST = {1: 6000, 2: 6000}
+MOST = {1: 6000, 2: 1500}
 SIGNIFICANDS = ((1.0, 1.5, 1.25), (1.25,), (1.75,), (1.125,))
-RANDOM = 400
+RANDOM = 200
 # Values of the weights at which everything is asked once more, relative to the first.
 WEIGHT_EXPONENTS = 24
 
