@@ -93,7 +93,7 @@ def over_range(place: Place) -> Points | None:
     found: list[Arrays] = [_scaled(place, base, free, int(k)) for k in dict.fromkeys(wide.tolist()) if k]
     if len(free) > 1:
         for argument in free:
-            few = numbers.exponents(fmt, values, 5)
+            few = numbers.exponents(fmt, values, 5).clip(max=top)
             found.extend(_scaled(place, base, [argument], int(k)) for k in few[1:-1] if k)
     rng = place.rng("spread")
     narrow = fmt.emax if values.exponents is None else min(-values.exponents[0], values.exponents[1])
