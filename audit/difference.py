@@ -81,8 +81,11 @@ class Differences:
     contradictions: list[str] = field(default_factory=list)
 
     def of(self, batch: Batch) -> Taker | None:
-        """The taker of witnesses for a batch; None for batches that have none (forward values, second derivatives along
-        tangents, points that are rows of a mapped function, complex numbers)."""
+        """The taker of witnesses for a batch, None if it has none.
+
+        There is none for forward values, second derivatives along tangents, points that are rows of a mapped function,
+        and complex numbers.
+        """
         if batch.mode.kind == "forward" or batch.mode.directional or batch.wrap.startswith("vmap-") or batch.complex:
             return None
         return Taker(self, batch)

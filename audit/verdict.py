@@ -134,8 +134,8 @@ def judge(got: Floats, right: Right, fmt: Format, tolerance: Tolerance, size: Fl
     allowed = ~nan & ~infinite & (proven <= tolerated + allowance)
     wrong_sign = np.where(due > 0, got < 0, got > 0)
     far = error >= np.abs(due) / 2
-    # In which order such terms are added decides whether infinities meet; no order is the right one. Where the sum itself
-    # lies in the format, its terms must leave it by far: a mean of squares is no sum that cannot be had.
+    # In which order such terms are added decides whether infinities meet; no order is the right one. Where the sum
+    # itself lies in the format, its terms must leave it by far: a mean of squares is no sum that cannot be had.
     beyond = min(SPILLING * fmt.largest, np.finfo(np.float64).max)
     spilt = ~np.isfinite(got) & (tolerance.terms > 0) & (terms >= np.where(over, fmt.largest, beyond))
     names = [

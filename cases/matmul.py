@@ -115,7 +115,7 @@ OPERATIONS = (
     Operation(
         name="mx.vecdot",
         arguments=("a", "b"),
-        call=lambda a, b, axis: mx.vecdot(a, b, axis),
+        call=lambda a, b, axis: mx.vecdot(a, b, axis=axis),
         body=lambda m, a, b, axis: m.vecdot(a, b, axis=axis),
         shapes=(((2, 3), (2, 3)), ((3,), (3,)), ((3, 2), (3, 1)), ((1,), (1,))),
         parameters={"axis": (-1, 0, 1)},
