@@ -32,6 +32,7 @@ OPERATIONS = (
         values={"a": _ZERO, "b": _ZERO},
         tolerance=_TERMS,
         mixed=True,
+        slow=True,
     ),
     Operation(
         name="mx.logaddexp(beside the logarithm of zero)",

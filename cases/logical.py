@@ -39,6 +39,7 @@ def _mask(name: str, operator: str, holds: Callable[..., Any]) -> Operation:
         call=lambda a, b: mx.where(getattr(mx, name)(a > 0, b < 1), a, b),
         body=lambda m, a, b: m.where(holds(m, m.greater(a, 0), m.less(b, 1)), a, b),
         values=_MASKED,
+        slow=True,
         also=(f"mx.array.__{operator}__", f"mx.array.__i{operator}__"),
         text=f"mx.where((a > 0) {symbol} (b < 1), a, b)",
     )

@@ -14,6 +14,7 @@ OPERATIONS = (
         body=lambda m, a, b: m.maximum(a, b),
         values=_ZERO,
         mixed=True,
+        slow=True,
     ),
     Operation(
         name="mx.minimum",
@@ -22,6 +23,7 @@ OPERATIONS = (
         body=lambda m, a, b: m.minimum(a, b),
         values=_ZERO,
         mixed=True,
+        slow=True,
     ),
     Operation(
         name="mx.maximum(a Python number)",

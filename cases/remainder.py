@@ -15,6 +15,7 @@ OPERATIONS = (
         symmetries=(Parity(("a", "b"), -1),),
         tolerance=Tolerance(terms=2, reason="a tangent and a rounded product add up along two tangents"),
         mixed=True,
+        slow=True,
         also=("mx.array.__mod__", "mx.array.__rmod__", "mx.array.__imod__"),
     ),
 )

@@ -61,6 +61,7 @@ OPERATIONS = (
         parameters={"comparison": (">", "<=")},
         # Squares of larger numbers leave the range.
         values={"x": Values(singular=(0.0,), scaled=False), "y": Values(singular=(0.0,), scaled=False)},
+        slow=True,
         text="mx.where(x > y, x * x, 2 * y)",
     ),
     # Zeros stand where the mask leaves the root out, with its infinite slope.
