@@ -31,6 +31,11 @@ MISMATCH_CODES = np.array([verdict in MISMATCHES for verdict in VERDICTS])
 
 SHARED_POINTS = 512
 
+# How MLX says that there is no rule.
+MISSING = re.compile(
+    r"not (yet )?implemented|\bNYI\b|no (jvp|vjp) |cannot calculate (jvp|vjp) with respect to", re.IGNORECASE
+)
+
 # In a scale family so many mismatches of a batch get a central difference; in a named series every row does.
 WITNESSED_MISMATCHES = 32
 
@@ -132,9 +137,7 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
         # MLX has no float64 on a GPU: the device lacks it, no derivative is wrong.
         if "not supported on the gpu" in text.lower():
             return None, Verdict.NOT_RUN, text
-        missing = (
-            isinstance(error, NotImplementedError) or re.search("not (yet )?implemented", text.lower()) is not None
-        )
+        missing = isinstance(error, NotImplementedError) or MISSING.search(text) is not None
         return None, Verdict.UNIMPLEMENTED if missing else Verdict.RAISES, text
 
 
