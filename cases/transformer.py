@@ -1,7 +1,7 @@
 """Encoder and decoder layers of transformers, and stacks of them.
 
-All weights are fixed numbers of few digits, but for the first projection of the feed-forward part and the gain of the
-first normalisation of each layer, which all layers share and which are variables like the input.
+All weights are fixed numbers of few digits. Of single layers the first projection of the feed-forward part and the gain
+of the first normalisation are variables like the input.
 """
 
 from collections.abc import Callable
@@ -113,9 +113,21 @@ def _decoder_layer(
     return w.norm(m.add(x, _feed(w, m, x, activation, "linear1", "linear2")), "ln3")
 
 
+_GAIN, _WEIGHT = np.array([1.25, 0.75, 1.5]), _numbers(2, 3, start=1)
+
+
+def _shared(dtype: mx.Dtype) -> tuple[mx.array, mx.array]:
+    return mx.array(_GAIN.astype(np.float32)).astype(dtype), mx.array(_WEIGHT.astype(np.float32)).astype(dtype)
+
+
+def _with_shared(body: Callable[..., Any]) -> Callable[..., Any]:
+    gain, weight = (np.array(numbers.tolist(), object) for numbers in (_GAIN, _WEIGHT))
+    return lambda m, *arrays, **parameters: body(m, *arrays, gain, weight, **parameters)
+
+
 def _call(layer: Any, inputs: int, *masks: Any) -> Callable[..., mx.array]:
     def call(*arrays: mx.array, activation: str, mask: Any, **parameters: Any) -> mx.array:
-        gain, weight = arrays[inputs:]
+        gain, weight = arrays[inputs:] or _shared(arrays[0].dtype)
         sizes = {"dims": gain.shape[0], "mlp_dims": weight.shape[0], "activation": _ACTIVATIONS[activation][0]}
         made = layer(**sizes, **parameters)
         # Outside training nothing is dropped, whatever the probability.
@@ -196,7 +208,7 @@ def _transformer(
 
 
 _LAYER: dict[str, tuple[Any, ...]] = {
-    "num_heads": (1, 2),
+    "num_heads": (1, 3),
     "dropout": (0.0, 0.5, 0.25),
     "activation": ("relu", "tanh", "sigmoid"),
     "norm_first": (True, False),
@@ -207,19 +219,24 @@ _WITH = " with given weights"
 
 
 def _operation(name: str, arguments: tuple[str, ...], call: Any, body: Any, parameters: Any) -> Operation:
-    inputs = len(arguments)
-    first = (((1, 2, 2),) * inputs) + ((2,), (3, 2))
+    inputs, single = len(arguments), name.endswith("Layer")
+    more = ("gain", "weight") if single else ()
+    shapes = [((1, 2, 3),) * inputs, ((2, 1, 3),) * inputs]
+    if single:
+        shapes = [(*x, *weights) for x, weights in zip(shapes, (((3,), (2, 3)), ((3,), (12, 3))), strict=True)]
     return Operation(
         name=name,
-        arguments=(*arguments, "gain", "weight"),
+        arguments=(*arguments, *more),
         call=call,
-        body=body,
-        shapes=(first, ((2, 1, 2),) * inputs + ((2,), (2, 2)), ((1, 2, 2),) * inputs + ((2,), (8, 2))),
+        body=body if single else _with_shared(body),
+        shapes=tuple(shapes),
         parameters=parameters,
-        values=dict.fromkeys((*arguments, "gain", "weight"), _NEAR),
+        values=dict.fromkeys((*arguments, *more), _NEAR),
         tolerance=_ROUNDINGS,
         orders=1,
+        mapped=single,
         slow=True,
+        note="" if single else "Mapping is asked of the layers by themselves.",
         text=f"{name}(...)({', '.join(arguments)}){_WITH}",
     )
 
