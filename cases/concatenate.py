@@ -18,20 +18,18 @@ _CONCATENATED = (
 _STACKED = (((2, 3), (2, 3), (2, 3)), ((2,), (2,), (2,)), ((), (), ()), ((0, 2), (0, 2), (0, 2)))
 
 OPERATIONS = (
-    *(
-        Operation(
-            name=f"mx.{name}",
-            arguments=("a", "b", "c"),
-            call=lambda a, b, c, axis, name=name: getattr(mx, name)([a, b, c], axis),
-            body=lambda m, a, b, c, axis: np.concatenate([a, b, c], axis),  # noqa: ARG005
-            shapes=_CONCATENATED,
-            parameters={"axis": (0, 1, -1, -2, None)},
-            formats=_ALL,
-            valid=numpy_allows(lambda *arrays, axis: np.concatenate(arrays, axis)),
-            mixed=True,
-            text=f"mx.{name}([a, b, c], axis={{axis}})",
-        )
-        for name in ("concatenate", "concat")
+    Operation(
+        name="mx.concatenate",
+        arguments=("a", "b", "c"),
+        call=lambda a, b, c, axis: mx.concatenate([a, b, c], axis),
+        body=lambda m, a, b, c, axis: np.concatenate([a, b, c], axis),  # noqa: ARG005
+        shapes=_CONCATENATED,
+        parameters={"axis": (0, 1, -1, -2, None)},
+        formats=_ALL,
+        also=("mx.concat",),
+        valid=numpy_allows(lambda *arrays, axis: np.concatenate(arrays, axis)),
+        mixed=True,
+        text="mx.concatenate([a, b, c], axis={axis})",
     ),
     Operation(
         name="mx.concatenate[twice]",

@@ -8,21 +8,18 @@ import numpy as np
 from audit.case import Tolerance
 from audit.operation import REAL_FORMATS, Operation
 
-OPERATIONS = tuple(
+OPERATIONS = (
     Operation(
-        name=f"mx.meshgrid[{output}]",
+        name="mx.meshgrid",
         arguments=("a", "b", "c"),
-        call=lambda a, b, c, sparse, indexing, output=output: mx.meshgrid(a, b, c, sparse=sparse, indexing=indexing)[
-            output
-        ],
-        body=lambda m, a, b, c, sparse, indexing, output=output: np.meshgrid(  # noqa: ARG005
+        call=lambda a, b, c, sparse, indexing, output: mx.meshgrid(a, b, c, sparse=sparse, indexing=indexing)[output],
+        body=lambda m, a, b, c, sparse, indexing, output: np.meshgrid(  # noqa: ARG005
             a, b, c, sparse=sparse, indexing=indexing
         )[output],
         shapes=(((2,), (3,), (2,)), ((1,), (3,), (2,)), ((2,), (1,), (1,))),
-        parameters={"sparse": (False, True), "indexing": ("xy", "ij")},
+        parameters={"sparse": (False, True), "indexing": ("xy", "ij"), "output": (1, 0, 2)},
         tolerance=Tolerance(terms=2, reason="the derivative of a repeated element is a sum in the format"),
         formats=(*REAL_FORMATS, "complex64"),
-        text="mx.meshgrid(a, b, c, sparse={sparse}, indexing='{indexing}')" + f"[{output}]",
-    )
-    for output in (0, 1, 2)
+        text="mx.meshgrid(a, b, c, sparse={sparse}, indexing='{indexing}')[{output}]",
+    ),
 )
