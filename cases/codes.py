@@ -18,6 +18,9 @@ GROUP = {"affine": 64, "mxfp4": 32, "nvfp4": 16, "mxfp8": 32}
 BITS = {"affine": 4, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
 """Mode -> bits of a code, where nothing else is said."""
 
+SHARED = 6 * 448
+"""A scale that all numbers share is given in this unit: the largest float of four bits times the largest of eight."""
+
 
 def codes(shape: tuple[int, ...], mode: str, bits: int) -> NDArray[np.int64]:
     """Codes that differ, in no order. There is none for NaN."""

@@ -40,8 +40,7 @@ def _floats(x: mx.array, mode: str, dtype: Any, global_scale: float | None) -> m
 def _floats_body(m: Any, x: Any, mode: str, dtype: Any, global_scale: float | None) -> Any:  # noqa: ARG001
     size = codes.GROUP[mode]
     found = np.repeat(codes.scales((1, 2), mode)[1], size, 1) * codes.elements((1, 2 * size), mode, codes.BITS[mode])
-    # A scale that all share is given in units of the largest number that the two formats of four and eight bits hold.
-    shared = 1 if global_scale is None else m.divide(global_scale, 6 * 448)
+    shared = 1 if global_scale is None else m.divide(global_scale, codes.SHARED)
     return x * (found[0, : x.size] * shared)
 
 
@@ -103,24 +102,36 @@ OPERATIONS = (
         text="x * mx.dequantize(codes, scales, mode='{mode}', dtype={dtype}, global_scale={global_scale})[0, :x.size]",
         note="A vector is multiplied by what the codes stand for.",
     ),
-    Operation(
-        name="mx.quantize",
-        arguments=("w",),
-        call=_close,
-        body=lambda m, w, **given: 0 * w + 1,  # noqa: ARG005
-        shapes=(((1, 64),), ((2, 32),), ((1, 2, 128),)),
-        parameters={
-            "group_size": (None, 32, 128),
-            "bits": (None, 2, 8),
-            "mode": ("affine", "mxfp4", "nvfp4", "mxfp8"),
-            "global_scale": (None, 2.0),
-        },
-        values={"w": Values(scaled=False)},
-        valid=_in_groups,
-        formats=("float16", "bfloat16", "float32"),
-        orders=1,
-        text="mx.quantize(w, {group_size}, {bits}, '{mode}', global_scale={global_scale})",
-        slow=True,
-        note="One where what a code stands for is as near to its number as the mode allows, zero elsewhere.",
+    *(
+        Operation(
+            name=name,
+            arguments=("w",),
+            call=_close,
+            body=lambda m, w, **given: 0 * w + 1,  # noqa: ARG005
+            shapes=(((1, 64),), ((2, 32),), ((1, 2, 128),)),
+            parameters=parameters,
+            values={"w": Values(scaled=False)},
+            valid=_in_groups,
+            formats=("float16", "bfloat16", "float32"),
+            orders=1,
+            text="mx.quantize(w, {group_size}, {bits}, '{mode}', global_scale={global_scale})",
+            slow=True,
+            note="One where what a code stands for is as near to its number as the mode allows, zero elsewhere.",
+        )
+        for name, parameters in (
+            (
+                "mx.quantize",
+                {"group_size": (None, 32, 128), "bits": (None, 2, 8), "mode": ("affine",), "global_scale": (None,)},
+            ),
+            (
+                "mx.quantize[into small floats]",
+                {
+                    "group_size": (None,),
+                    "bits": (None,),
+                    "mode": ("mxfp4", "nvfp4", "mxfp8"),
+                    "global_scale": (None, 2.0),
+                },
+            ),
+        )
     ),
 )

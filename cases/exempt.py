@@ -248,6 +248,9 @@ VALUES: Mapping[str, int] = {
     # None and True: an array cannot be had without a copy.
     "mx.asarray.copy": 2,
     "indexing": 2,
+    "mx.block_masked_mm.block_size": 2,
+    "mx.qqmm.mode": 2,
+    "nn.QQLinear.mode": 2,
     "side": 2,
 }
 """Keyword, or ``name.keyword`` -> how many values it has in all, where the signature does not say it."""

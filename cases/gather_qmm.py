@@ -59,17 +59,22 @@ def _fits(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:
     return pairs and inside and x[-1] == inner and (ascend or not parameters["sorted_indices"])
 
 
-def _floats(x: mx.array, mode: str, rhs_indices: Indices) -> mx.array:
+def _floats(x: mx.array, mode: str, rhs_indices: Indices, global_scale: tuple[float, float] | None) -> mx.array:
     shape, scales = (2, 2, 32), (2, 2, 32 // codes.GROUP[mode])
     packed = codes.packed(shape, mode, codes.BITS[mode])
-    return mx.gather_qmm(x, packed, codes.scales(scales, mode)[0], rhs_indices=_given(rhs_indices), mode=mode)
+    shared = None if global_scale is None else mx.array(global_scale)
+    indices = _given(rhs_indices)
+    return mx.gather_qmm(x, packed, codes.scales(scales, mode)[0], rhs_indices=indices, mode=mode, global_scale=shared)
 
 
-def _floats_body(m: Any, x: Any, mode: str, rhs_indices: Indices) -> Any:
+def _floats_body(m: Any, x: Any, mode: str, rhs_indices: Indices, global_scale: tuple[float, float] | None) -> Any:
     shape, scales = (2, 2, 32), (2, 2, 32 // codes.GROUP[mode])
     matrices = np.repeat(codes.scales(scales, mode)[1], codes.GROUP[mode], -1) * codes.elements(
         shape, mode, codes.BITS[mode]
     )
+    if global_scale is not None:
+        # One for each matrix.
+        matrices = matrices * np.array([m.divide(scale, codes.SHARED) for scale in global_scale])[:, None, None]
     return _chosen(m, x, matrices, {"lhs_indices": None, "rhs_indices": rhs_indices, "transpose": True})
 
 
@@ -94,10 +99,10 @@ OPERATIONS = (
             "transpose": (True, False),
             "group_size": (32, None, 128),
             "bits": (None, 2, 8),
-            "sorted_indices": (False, True),
+            "sorted_indices": (False,),
         },
         # Codes of four bits are fifteen times their scale.
-        values={"scales": Values(scaled=False), "biases": Values(scaled=False)},
+        values={"x": Values(exponents=(-1100, 4)), "scales": Values(scaled=False), "biases": Values(scaled=False)},
         valid=_fits,
         tolerance=_SUM,
         formats=_FORMATS,
@@ -108,18 +113,48 @@ OPERATIONS = (
         "transpose={transpose}, group_size={group_size}, bits={bits}, sorted_indices={sorted_indices})",
     ),
     Operation(
-        name="mx.gather_qmm[in small floats]",
-        arguments=("x",),
-        call=_floats,
-        body=_floats_body,
-        shapes=(((2, 1, 32),), ((3, 1, 32),)),
-        parameters={"mode": ("mxfp4", "nvfp4", "mxfp8"), "rhs_indices": ((1, 0), None, (1, 0, 1))},
-        valid=lambda shapes, p: shapes[0][0] == len(p["rhs_indices"] or (0, 1)),
+        name="mx.gather_qmm[sorted]",
+        arguments=("x", "scales", "biases"),
+        call=_affine,
+        body=_affine_body,
+        shapes=(((3, 1, 32), (3, 1, 1), (3, 1, 1)), ((4, 1, 2), (3, 2, 1), (3, 2, 1))),
+        parameters={
+            "lhs_indices": (None,),
+            "rhs_indices": ((0, 2, 2), (1, 1, 1), (0, 0, 1, 2)),
+            "transpose": (True, False),
+            "group_size": (32,),
+            "bits": (None,),
+            "sorted_indices": (True,),
+        },
+        values=dict.fromkeys(("x", "scales", "biases"), Values(scaled=False)),
+        valid=_fits,
         tolerance=_SUM,
         formats=_FORMATS,
         orders=1,
         mapped=False,
         slow=True,
-        text="mx.gather_qmm(x, codes, scales, rhs_indices={rhs_indices}, mode='{mode}')",
+        text="mx.gather_qmm(x, codes, scales, biases, rhs_indices={rhs_indices}, transpose={transpose}, "
+        "group_size={group_size}, sorted_indices={sorted_indices})",
+    ),
+    Operation(
+        name="mx.gather_qmm[in small floats]",
+        arguments=("x",),
+        call=_floats,
+        body=_floats_body,
+        shapes=(((2, 1, 32),), ((3, 1, 32),)),
+        parameters={
+            "mode": ("mxfp4", "nvfp4", "mxfp8"),
+            "rhs_indices": ((1, 0), None, (1, 0, 1)),
+            "global_scale": (None, (2.0, 0.5)),
+        },
+        valid=lambda shapes, p: (
+            shapes[0][0] == len(p["rhs_indices"] or (0, 1)) and (p["global_scale"] is None or p["mode"] == "nvfp4")
+        ),
+        tolerance=_SUM,
+        formats=_FORMATS,
+        orders=1,
+        mapped=False,
+        slow=True,
+        text="mx.gather_qmm(x, codes, scales, rhs_indices={rhs_indices}, mode='{mode}', global_scale={global_scale})",
     ),
 )

@@ -68,9 +68,9 @@ OPERATIONS = (
         body=_affine_body,
         shapes=(
             ((1, 32), (2, 1), (2, 1)),
-            ((2, 2), (2, 1), (2, 1)),
-            ((2, 64), (2, 1), (2, 1)),
-            ((1, 128), (3, 1), (3, 1)),
+            ((1, 2), (2, 1), (2, 1)),
+            ((1, 64), (1, 1), (1, 1)),
+            ((1, 128), (1, 1), (1, 1)),
             ((64,), (2, 2), (2, 2)),
             ((2, 1, 64), (1, 2), (1, 2)),
             ((3, 2), (2, 2), (2, 2)),
@@ -82,7 +82,7 @@ OPERATIONS = (
             "bits": (None, 2, 8),
         },
         # Codes of four bits are fifteen times their scale.
-        values={"scales": Values(scaled=False), "biases": Values(scaled=False)},
+        values={"x": Values(exponents=(-1100, 4)), "scales": Values(scaled=False), "biases": Values(scaled=False)},
         valid=_fits,
         tolerance=_SUM,
         formats=_FORMATS,
