@@ -99,6 +99,19 @@ OPERATIONS = (
         )
         for method in ("add", "multiply", "maximum")
     ),
+    *(
+        Operation(
+            name=f"mx.ArrayAt.{method}[of one array]",
+            arguments=("x",),
+            call=lambda x, index, method=method: _at(x, x[1:2], index, method),
+            body=lambda m, x, index, method=method: _changed(m, x, x[1:2], index, method),
+            shapes=(((3,),), ((2, 2),)),
+            parameters={"index": (slice(0, 1), Indices((0,)))},
+            text=f"x.at[{{index}}].{method}(x[1:2])",
+            note="Where its first two elements are equal there is a tie.",
+        )
+        for method in ("maximum", "minimum")
+    ),
     Operation(
         name="mx.ArrayAt.add[array, no elements]",
         arguments=("x", "value"),
