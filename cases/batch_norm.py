@@ -73,7 +73,9 @@ OPERATIONS = (
         symmetries=(Permutation(("x",), axis=0, out_axis=0),),
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.BatchNorm(x.shape[-1], eps={eps}, affine=False, track_running_stats={track_running_stats})(x)",
+        text="nn.BatchNorm(x.shape[-1], eps={eps}, affine={affine}, track_running_stats={track_running_stats})"
+        ".train({training}).update({{'weight': weight, 'bias': bias, "
+        "'running_mean': mx.full(x.shape[-1], 0.5, x.dtype), 'running_var': mx.full(x.shape[-1], 1.75, x.dtype)}}, strict=False)(x)",
     ),
     Operation(
         name="nn.BatchNorm[statistics]",
@@ -84,6 +86,7 @@ OPERATIONS = (
         parameters={"momentum": (0.125, 0.5, 1.0), "which": ("var", "mean")},
         symmetries=(Permutation(("x",), axis=0),),
         tolerance=_ROUNDINGS,
-        text="nn.BatchNorm(x.shape[-1], momentum={momentum}), called with x: its running_{which}",
+        text="(lambda layer: (layer(x), layer.running_{which})[1])(nn.BatchNorm(x.shape[-1], momentum={momentum})"
+        ".update({{'running_mean': mx.zeros(x.shape[-1], x.dtype), 'running_var': mx.ones(x.shape[-1], x.dtype)}}))",
     ),
 )

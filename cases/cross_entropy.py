@@ -95,7 +95,9 @@ OPERATIONS = (
         tolerance=_SUM,
         valid=_fits,
         long=(((1, 2048),),),
-        text="nn.losses.cross_entropy(logits, targets, None, {axis}, {label_smoothing}, {reduction!r})",
+        text="nn.losses.cross_entropy(logits, (logits.shape[{axis}] - 1 - 2 * mx.arange(logits.size // "
+        "logits.shape[{axis}])).reshape(mx.sum(logits, {axis}).shape) % logits.shape[{axis}], None, {axis}, "
+        "{label_smoothing}, {reduction!r})",
     ),
     Operation(
         name="nn.losses.cross_entropy[probabilities]",
@@ -108,6 +110,7 @@ OPERATIONS = (
         symmetries=(Shift("logits", 0),),
         tolerance=_SUM,
         valid=_fits,
-        text="nn.losses.cross_entropy(logits, targets, weights, {axis}, {label_smoothing}, {reduction!r})",
+        text="nn.losses.cross_entropy(logits, 0.5 ** mx.minimum(mx.cumsum(mx.ones_like(logits), {axis}), "
+        "logits.shape[{axis}] - 1), weights, {axis}, {label_smoothing}, {reduction!r})",
     ),
 )

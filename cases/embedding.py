@@ -31,7 +31,7 @@ OPERATIONS = (
         parameters={"x": (Indices((0, 2, 2)), Indices(((3, 1), (1, 1))), Indices((3, 0, 3, 3, 1)))},
         symmetries=(Homogeneous({"weight": 1}),),
         tolerance=_SUM,
-        text="weight[{x!r}]",
+        text="weight[{x}]",
     ),
     Operation(
         name="nn.Embedding[one row many times]",

@@ -68,8 +68,8 @@ OPERATIONS = (
         tolerance=_ROUNDINGS,
         valid=lambda shapes, parameters: shapes[0][-1] % parameters["num_groups"] == 0,
         slow=True,
-        text="nn.GroupNorm({num_groups}, x.shape[-1], eps={eps}, affine=False, "
-        "pytorch_compatible={pytorch_compatible})(x)",
+        text="nn.GroupNorm({num_groups}, x.shape[-1], {eps}, {affine}, {pytorch_compatible})"
+        ".update({{'weight': weight, 'bias': bias}}, strict=False)(x)",
     ),
     Operation(
         name="nn.InstanceNorm",
@@ -80,6 +80,7 @@ OPERATIONS = (
         parameters={"eps": (1e-5, 0.25, 2.0), "affine": (False, True)},
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.InstanceNorm(x.shape[-1], eps={eps})(x)",
+        text="nn.InstanceNorm(x.shape[-1], {eps}, {affine})"
+        ".update({{'weight': weight, 'bias': bias}}, strict=False)(x)",
     ),
 )

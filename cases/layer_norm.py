@@ -45,6 +45,7 @@ OPERATIONS = (
         shapes=(((2, 3), (3,)), ((5,), (5,))),
         parameters={"bias": (None,), "eps": (0.125, 1e-5)},
         tolerance=_ROUNDINGS,
+        text="mx.fast.layer_norm(x, weight, {bias}, {eps})",
     ),
     Operation(
         name="mx.fast.layer_norm[plain]",
@@ -54,6 +55,7 @@ OPERATIONS = (
         shapes=(((2, 3),), ((5,),)),
         parameters={"weight": (None,), "bias": (None,), "eps": (0.125, 1e-5)},
         tolerance=_ROUNDINGS,
+        text="mx.fast.layer_norm(x, {weight}, {bias}, {eps})",
     ),
     Operation(
         name="mx.fast.layer_norm[many rows]",

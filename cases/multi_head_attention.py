@@ -9,6 +9,7 @@ import numpy as np
 from audit.case import Tolerance
 from audit.operation import Operation, Shapes, Values
 from cases.indices import Indices, to_mlx, to_numpy
+from cases.layers import DRAWN, drawn
 
 _ROUNDINGS = Tolerance(terms=8, reason="projections, scores, exponentials, their sum, quotients and products round")
 _ARGUMENTS = ("queries", "keys", "values", "wq", "wk", "wv", "wo")
@@ -61,25 +62,21 @@ def _fits(shapes: Shapes, parameters: Any) -> bool:
     return shapes[3][0] % parameters["num_heads"] == 0 and (square or parameters["mask"] is not _SEEN)
 
 
-# Weights of all projections with biases, few digits each, as numbers.
-_WEIGHTS = np.array(
-    [[[0.5, -1.0], [0.25, 0.75]], [[1.0, 0.5], [-0.5, 1.25]], [[0.75, 1.0], [-1.0, 0.5]], [[1.0, 0.5], [0.25, -1.0]]]
-)
-_BIASES = np.array([[0.25, -0.5], [0.5, 0.125], [-0.25, 1.0], [0.5, 0.75]])
+def _layer(bias: bool, dtype: mx.Dtype) -> nn.MultiHeadAttention:
+    return drawn(lambda: nn.MultiHeadAttention(2, 2, bias=bias), dtype)
 
 
-def _ask_biased(x: mx.array, bias: bool) -> mx.array:
-    layer = nn.MultiHeadAttention(2, 2, bias=bias)
-    for linear, weight, offset in zip(_projections(layer), _WEIGHTS, _BIASES, strict=True):
-        linear.weight = mx.array(weight.astype(np.float32)).astype(x.dtype)
-        if bias:
-            linear.bias = mx.array(offset.astype(np.float32)).astype(x.dtype)
-    return layer(x, x, x)
+def _ask_biased(x: mx.array, bias: bool, causal: bool) -> mx.array:
+    return _layer(bias, x.dtype)(x, x, x, mask="causal" if causal else None)
 
 
-def _biased(m: Any, x: Any, bias: bool) -> Any:
-    weights = [np.array(w.tolist(), object) for w in _WEIGHTS]
-    return attended(m, x, x, x, weights, [np.array(b.tolist(), object) for b in _BIASES] if bias else None, 2, None)
+def _biased(m: Any, x: Any, bias: bool, causal: bool) -> Any:
+    linear = _projections(_layer(bias, mx.float32))
+    weights, biases = (
+        [np.array(np.array(one[key]).tolist(), object) for one in linear] if key in linear[0] else None
+        for key in ("weight", "bias")
+    )
+    return attended(m, x, x, x, weights, biases, 2, "causal" if causal else None)
 
 
 OPERATIONS = (
@@ -92,12 +89,14 @@ OPERATIONS = (
             ((1, 2, 2), (1, 2, 2), (1, 2, 2), (2, 2), (2, 2), (2, 2), (2, 2)),
             ((1, 1, 1), (1, 3, 2), (1, 3, 1), (2, 1), (2, 2), (4, 1), (1, 4)),
         ),
-        parameters={"num_heads": (1, 2), "mask": (None, "causal", _SEEN)},
+        parameters={"num_heads": (1, 2), "mask": (None, _SEEN)},
         values=dict.fromkeys(_ARGUMENTS, Values(scaled=False)),
         tolerance=_ROUNDINGS,
         valid=_fits,
         slow=True,
-        text="nn.MultiHeadAttention(2, {num_heads})(queries, keys, values, mask={mask!r}) with the given weights",
+        text="nn.MultiHeadAttention(wq.shape[0], {num_heads}, wq.shape[1], wk.shape[1], wv.shape[1], wv.shape[0], "
+        "wo.shape[0]).update({{f'{{n}}_proj': {{'weight': w}} for n, w in "
+        "zip(('query', 'key', 'value', 'out'), (wq, wk, wv, wo))}})(queries, keys, values, mask={mask})",
     ),
     Operation(
         name="nn.MultiHeadAttention[bias]",
@@ -105,10 +104,11 @@ OPERATIONS = (
         call=_ask_biased,
         body=_biased,
         shapes=(((1, 2, 2),),),
-        parameters={"bias": (True, False)},
+        parameters={"bias": (True, False), "causal": (False, True)},
         values={"x": Values(scaled=False)},
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.MultiHeadAttention(2, 2, bias={bias})(x, x, x) with given weights",
+        text=DRAWN.format("nn.MultiHeadAttention(2, 2, bias={bias})", "x.dtype")
+        + "(x, x, x, mask='causal' if {causal} else None)",
     ),
 )

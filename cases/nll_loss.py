@@ -48,7 +48,8 @@ OPERATIONS = (
         symmetries=(Homogeneous({"inputs": 1}),),
         tolerance=Tolerance(terms=2, reason="the sum rounds"),
         valid=lambda shapes, parameters: -len(shapes[0]) <= parameters["axis"] < len(shapes[0]),
-        text="nn.losses.nll_loss(inputs, targets, {axis}, {reduction!r})",
+        text="nn.losses.nll_loss(inputs, (inputs.shape[{axis}] - 1 - 2 * mx.arange("
+        "inputs.size // inputs.shape[{axis}])).reshape(mx.sum(inputs, {axis}).shape) % inputs.shape[{axis}], {axis}, {reduction!r})",
     ),
     Operation(
         name="nn.losses.gaussian_nll_loss",

@@ -86,6 +86,6 @@ OPERATIONS = (
         shapes=(((1, 2, 2, 3),), ((2, 1, 1, 3),), ((1, 3, 2, 3),), ((1, 4, 1, 3),)),
         parameters={"offset": (0, 1, 3), "mask": (None, Indices((0, -2, 1)), Indices((-8, 0, 0)))},
         tolerance=Tolerance(terms=2, reason="bias, mask and score are added"),
-        text="nn.ALiBi()(attention_scores, {offset}, mask={mask!r})",
+        text="nn.ALiBi()(attention_scores, {offset}, mask={mask})",
     ),
 )

@@ -106,7 +106,12 @@ def _product(m: Any, x: Any, mode: str) -> Any:
 
 _SIZES = {"group_size": (None, 32, 128), "bits": (None, 2, 8)}
 _MODES = {"mode": ("mxfp4", "nvfp4", "mxfp8")}
-_TEXT = "mx.quantized_matmul(x, codes, scales, biases, True, {group_size}, {bits})"
+_CODES = "mx.quantize(((mx.arange({}) * 5) % 13 - 6).reshape({}, -1).astype(mx.float32), {})"
+_PACKED = _CODES.format("scales.shape[0] * x.shape[-1]", "scales.shape[0]", "{group_size}, {bits}") + "[0]"
+_TEXT = f"mx.quantized_matmul(x, {_PACKED}, scales, biases, True, {{group_size}}, {{bits}})"
+_BY_MODE = _CODES.format("2 * x.shape[-1]", "2", "mode={mode!r}")
+_MODE_TEXT = f"mx.quantized_matmul(x, *{_BY_MODE}, transpose=True, mode={{mode!r}})"
+_ROWS = _CODES.format("scales.size * ({group_size} or 64)", "scales.shape[0]", "{group_size}, {bits}")
 
 OPERATIONS = (
     Operation(
@@ -135,7 +140,7 @@ OPERATIONS = (
         formats=_FORMATS,
         orders=1,
         slow=True,
-        text="mx.quantized_matmul(x, codes, scales, None, True, mode={mode!r})",
+        text=_MODE_TEXT,
     ),
     Operation(
         name="nn.QuantizedEmbedding",
@@ -148,7 +153,7 @@ OPERATIONS = (
         formats=_FORMATS,
         orders=1,
         slow=True,
-        text="mx.dequantize(codes[{x!r}], scales[{x!r}], biases[{x!r}], {group_size}, {bits})",
+        text=f"mx.dequantize({_ROWS}[0][{{x}}], scales[{{x}}], biases[{{x}}], {{group_size}}, {{bits}})",
     ),
     Operation(
         name="nn.QuantizedEmbedding.as_linear",
@@ -176,7 +181,7 @@ OPERATIONS = (
         formats=_FORMATS,
         orders=1,
         slow=True,
-        text="mx.quantized_matmul(x, codes, scales, None, True, mode={mode!r})",
+        text=_MODE_TEXT,
     ),
     Operation(
         name="nn.QuantizedEmbedding[mode]",
@@ -190,6 +195,6 @@ OPERATIONS = (
         formats=_FORMATS,
         orders=1,
         slow=True,
-        text="x * mx.dequantize(codes[1:], scales[1:], mode={mode!r}).astype(x.dtype)",
+        text=f"x * mx.dequantize(*{_BY_MODE}, mode={{mode!r}})[1:].astype(x.dtype)",
     ),
 )

@@ -13,10 +13,8 @@ from audit.case import Tolerance
 from audit.operation import Homogeneous, Operation, Values
 
 _KEY = 3
-_ZERO = " - mx.stop_gradient(the same)"
-_CATEGORICAL = (
-    "mx.random.categorical(logits, {axis}, {shape}, {num_samples}, key=mx.random.key(3)).astype(logits.dtype)" + _ZERO
-)
+_LESS_ITSELF = "(lambda d: d - mx.stop_gradient(d))(mx.random.{}, key=mx.random.key(3)).astype({}.dtype))"
+_CATEGORICAL = _LESS_ITSELF.format("categorical(logits, {axis}, {shape}, {num_samples}", "logits")
 
 
 def _key() -> mx.array:
@@ -78,7 +76,7 @@ OPERATIONS = (
         parameters={"shape": (None, (2, 3), (4, 2, 3))},
         values={"p": Values(low=0.0, high=1.0)},
         valid=lambda shapes, parameters: parameters["shape"] is None or shapes[0] == (3,),
-        text="mx.random.bernoulli(p, {shape}, key=mx.random.key(3)).astype(p.dtype)" + _ZERO,
+        text=_LESS_ITSELF.format("bernoulli(p, {shape}", "p"),
     ),
     Operation(
         name="mx.random.categorical",
@@ -107,7 +105,7 @@ OPERATIONS = (
         shapes=(((3,), (3,)), ((), (3,))),
         parameters={"shape": ((3,), (2, 3), (1, 3)), "dtype": ("int32", "int16", "int64")},
         values={"low": Values(low=-20.0, high=0.0), "high": Values(low=10.0, high=40.0)},
-        text="mx.random.randint(low, high, {shape}, mx.{dtype}, key=mx.random.key(3)).astype(low.dtype)" + _ZERO,
+        text=_LESS_ITSELF.format("randint(low, high, {shape}, mx.{dtype}", "low"),
     ),
     Operation(
         name="mx.random.permutation",

@@ -125,6 +125,11 @@ _LSTM_SHAPES = (
 )
 _LSTM_ARGUMENTS = ("x", "hidden", "cell", "Wx", "Wh", "bias")
 
+_LSTM_TEXT = (
+    "nn.LSTM(x.shape[-1], Wh.shape[-1], {add}).update({{'Wx': Wx, 'Wh': Wh, **({{'bias': bias}} if {add} else {{}})}})"
+    "(x, *((hidden, cell) if {started} else ()))"
+)
+
 OPERATIONS = (
     Operation(
         name="nn.RNN",
@@ -136,7 +141,8 @@ OPERATIONS = (
         values=_values("x", "hidden", "Wxh", "Whh", "bias"),
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.RNN(...)(x, hidden) with Wxh, Whh and bias as its weights, {nonlinearity}",
+        text="nn.RNN(x.shape[-1], Whh.shape[-1], {add}, nn.{nonlinearity}).update({{'Wxh': Wxh, 'Whh': Whh, "
+        "**({{'bias': bias}} if {add} else {{}})}})(x, hidden if {started} else None)",
     ),
     Operation(
         name="nn.GRU",
@@ -151,7 +157,8 @@ OPERATIONS = (
         values=_values("x", "hidden", "Wx", "Wh", "b", "bhn"),
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.GRU(...)(x, hidden) with Wx, Wh, b and bhn as its weights",
+        text="nn.GRU(x.shape[-1], Wh.shape[-1], {bias}).update({{'Wx': Wx, 'Wh': Wh, "
+        "**({{'b': b, 'bhn': bhn}} if {bias} else {{}})}})(x, hidden if {started} else None)",
     ),
     Operation(
         name="nn.LSTM",
@@ -163,7 +170,7 @@ OPERATIONS = (
         values=_values(*_LSTM_ARGUMENTS),
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.LSTM(...)(x, hidden, cell)[0] with Wx, Wh and bias as its weights",
+        text=_LSTM_TEXT + "[0]",
     ),
     Operation(
         name="nn.LSTM[cell]",
@@ -175,6 +182,6 @@ OPERATIONS = (
         values=_values(*_LSTM_ARGUMENTS),
         tolerance=_ROUNDINGS,
         slow=True,
-        text="nn.LSTM(...)(x, hidden, cell)[1] with Wx, Wh and bias as its weights",
+        text=_LSTM_TEXT + "[1]",
     ),
 )

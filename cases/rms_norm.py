@@ -50,6 +50,7 @@ OPERATIONS = (
         body=lambda m, x, weight, eps: m.rms_norm(x, weight, eps),
         shapes=(((2, 3),), ((5,),)),
         parameters={"weight": (None,), "eps": (1e-5, 0.5)},
+        text="mx.fast.rms_norm(x, {weight}, {eps})",
         symmetries=(Permutation(("x",), out_axis=-1),),
         tolerance=_ROUNDINGS,
     ),

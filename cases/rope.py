@@ -7,20 +7,18 @@ import mlx.nn as nn
 
 from audit.case import Tolerance
 from audit.operation import Homogeneous, Operation, Values
+from cases.indices import Indices, to_mlx, to_numpy
 
 _ROUNDINGS = Tolerance(terms=4, reason="angle, sine, cosine, two products and a sum round")
 _SHAPES = (((1, 3, 4),), ((2, 2, 4),), ((1, 1, 6),), ((2, 2, 1, 4),))
 
 
-def _rope(
-    a: mx.array, dims: int, traditional: bool, base: float, scale: float, offset: int | tuple[int, ...]
-) -> mx.array:
-    start = mx.array(offset) if isinstance(offset, tuple) else offset
-    return mx.fast.rope(a, dims, traditional=traditional, base=base, scale=scale, offset=start)
+def _rope(a: mx.array, dims: int, traditional: bool, base: float, scale: float, offset: int | Indices) -> mx.array:
+    return mx.fast.rope(a, dims, traditional=traditional, base=base, scale=scale, offset=to_mlx(offset))
 
 
 def _turned(m: Any, a: Any, dims: int, traditional: bool, base: float, scale: float, offset: Any) -> Any:
-    return m.rope(a, dims, traditional=traditional, base=base, scale=scale, offset=offset)
+    return m.rope(a, dims, traditional=traditional, base=base, scale=scale, offset=to_numpy(offset))
 
 
 def _by_frequencies(a: mx.array, freqs: mx.array, traditional: bool) -> mx.array:
@@ -45,11 +43,11 @@ OPERATIONS = (
             "traditional": (False, True),
             "base": (10000.0, 16.0, 100.0),
             "scale": (1.0, 0.5, 2.0),
-            "offset": (0, 3, (1, 2)),
+            "offset": (0, 3, Indices((1, 2))),
         },
         symmetries=(Homogeneous({"a": 1}),),
         tolerance=_ROUNDINGS,
-        valid=lambda shapes, parameters: not isinstance(parameters["offset"], tuple) or shapes[0][0] == 2,
+        valid=lambda shapes, parameters: not isinstance(parameters["offset"], Indices) or shapes[0][0] == 2,
         text="mx.fast.rope(a, {dims}, traditional={traditional}, base={base}, scale={scale}, offset={offset})",
     ),
     Operation(

@@ -1,7 +1,7 @@
 """Encoder and decoder layers of transformers, and stacks of them.
 
-All weights are fixed numbers of few digits. Of single layers the first projection of the feed-forward part and the gain
-of the first normalisation are variables like the input.
+Weights are what the layers draw under one seed, rounded to multiples of 1/8, so that every format holds them. Of single
+layers the first projection of the feed-forward part and the gain of the first normalisation are variables too.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,11 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
+from mlx.utils import tree_flatten
 
 from audit.case import Tolerance
-from audit.operation import Operation, Values
+from audit.operation import Operation, Shapes, Values
+from cases.layers import DRAWN, drawn
 from cases.multi_head_attention import attended
 
 _ROUNDINGS = Tolerance(
@@ -20,191 +22,125 @@ _ROUNDINGS = Tolerance(
 )
 _NEAR = Values(scaled=False)
 _EPS = 1e-5
+# Of two features a normalisation leaves nothing but signs.
+_DIMS, _MLP = 3, 2
 
-
-def _numbers(*shape: int, start: int) -> np.ndarray:
-    """Numbers of few digits and either sign."""
-    return (((np.arange(np.prod(shape)) + start) * 7) % 11 - 5).reshape(shape) / 8
-
-
-def _fixed(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of the weight of that name within a layer."""
-    if ".weight" in name and "ln" in name:
-        return 1 + np.abs(_numbers(*shape, start=len(name)))
-    return _numbers(*shape, start=sum(map(ord, name)))
-
-
-def _set(module: nn.Module, gain: mx.array, weight: mx.array, prefix: str = "") -> None:
-    """Give a layer its weights: `gain` to ln1, `weight` to linear1, fixed ones to the rest."""
-    for name, child in module.children().items():
-        if isinstance(child, list):
-            for layer in child:
-                _set(layer, gain, weight)
-        elif isinstance(child, nn.Module):
-            _set(child, gain, weight, f"{prefix}{name}." if prefix or not _is_stack(name) else "")
-    for name in ("weight", "bias"):
-        if name in module:
-            full = prefix + name
-            numbers = _fixed(full, module[name].shape)
-            given = {"ln1.weight": gain, "linear1.weight": weight}.get(full)
-            module[name] = mx.array(numbers.astype(np.float32)).astype(gain.dtype) if given is None else given
-
-
-def _is_stack(name: str) -> bool:
-    return name in ("encoder", "decoder")
-
-
-class _Weights:
-    """The same weights for the body of a function."""
-
-    def __init__(self, m: Any, gain: Any, weight: Any) -> None:
-        self._m, self._gain, self._weight = m, gain, weight
-
-    def __call__(self, name: str, *shape: int) -> Any:
-        given = {"ln1.weight": self._gain, "linear1.weight": self._weight}.get(name)
-        return np.array(_fixed(name, shape).tolist(), object) if given is None else given
-
-    def norm(self, x: Any, name: str) -> Any:
-        dims = x.shape[-1]
-        return self._m.layer_norm(x, self(f"{name}.weight", dims), self(f"{name}.bias", dims), _EPS)
-
-    def linear(self, x: Any, name: str, outputs: int) -> Any:
-        m = self._m
-        return m.add(m.matmul(x, self(f"{name}.weight", outputs, x.shape[-1]).T), self(f"{name}.bias", outputs))
-
-    def attention(self, x: Any, y: Any, name: str, heads: int, mask: Any) -> Any:
-        dims = x.shape[-1]
-        parts = ("query_proj", "key_proj", "value_proj", "out_proj")
-        weights = [self(f"{name}.{part}.weight", dims, dims) for part in parts]
-        return attended(self._m, x, y, y, weights, None, heads, mask)
-
-
-_ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "relu": (nn.relu, lambda m, x: m.maximum(x, 0)),
-    "tanh": (nn.tanh, lambda m, x: m.tanh(x)),
-    "sigmoid": (nn.sigmoid, lambda m, x: m.sigmoid(x)),
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "relu": lambda m, x: m.maximum(x, 0),
+    "tanh": lambda m, x: m.tanh(x),
+    "sigmoid": lambda m, x: m.sigmoid(x),
 }
 
 
-def _feed(w: _Weights, m: Any, x: Any, activation: str, first: str, second: str) -> Any:
-    hidden = _ACTIVATIONS[activation][1](m, w.linear(x, first, w(f"{first}.weight").shape[0]))
-    return w.linear(hidden, second, x.shape[-1])
+class _Layers:
+    """The mathematics of layers whose weights have names."""
+
+    def __init__(self, m: Any, weights: dict[str, Any], heads: int, activation: str, norm_first: bool) -> None:
+        self._m, self._weights = m, weights
+        self._heads, self._bent, self._first = heads, _ACTIVATIONS[activation], norm_first
+
+    def norm(self, x: Any, name: str) -> Any:
+        return self._m.layer_norm(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"], _EPS)
+
+    def _attention(self, x: Any, y: Any, name: str, mask: Any) -> Any:
+        parts = ("query_proj", "key_proj", "value_proj", "out_proj")
+        weights = [self._weights[f"{name}.{part}.weight"] for part in parts]
+        return attended(self._m, x, y, y, weights, None, self._heads, mask)
+
+    def _feed(self, x: Any, name: str) -> Any:
+        m, w = self._m, self._weights
+        hidden = self._bent(m, m.add(m.matmul(x, w[f"{name}.linear1.weight"].T), w[f"{name}.linear1.bias"]))
+        return m.add(m.matmul(hidden, w[f"{name}.linear2.weight"].T), w[f"{name}.linear2.bias"])
+
+    def encode(self, x: Any, name: str, mask: Any) -> Any:
+        """One encoder layer."""
+        m, attention = self._m, f"{name}.attention"
+        if self._first:
+            y = self.norm(x, f"{name}.ln1")
+            x = m.add(x, self._attention(y, y, attention, mask))
+            return m.add(x, self._feed(self.norm(x, f"{name}.ln2"), name))
+        x = self.norm(m.add(x, self._attention(x, x, attention, mask)), f"{name}.ln1")
+        return self.norm(m.add(x, self._feed(x, name)), f"{name}.ln2")
+
+    def decode(self, x: Any, memory: Any, name: str, mask: Any) -> Any:
+        """One decoder layer."""
+        m, own, cross = self._m, f"{name}.self_attention", f"{name}.cross_attention"
+        if self._first:
+            y = self.norm(x, f"{name}.ln1")
+            x = m.add(x, self._attention(y, y, own, mask))
+            x = m.add(x, self._attention(self.norm(x, f"{name}.ln2"), memory, cross, None))
+            return m.add(x, self._feed(self.norm(x, f"{name}.ln3"), name))
+        x = self.norm(m.add(x, self._attention(x, x, own, mask)), f"{name}.ln1")
+        x = self.norm(m.add(x, self._attention(x, memory, cross, None)), f"{name}.ln2")
+        return self.norm(m.add(x, self._feed(x, name)), f"{name}.ln3")
 
 
-def _encoder_layer(w: _Weights, m: Any, x: Any, heads: int, mask: Any, activation: str, norm_first: bool) -> Any:
-    if norm_first:
-        y = w.norm(x, "ln1")
-        x = m.add(x, w.attention(y, y, "attention", heads, mask))
-        return m.add(x, _feed(w, m, w.norm(x, "ln2"), activation, "linear1", "linear2"))
-    x = w.norm(m.add(x, w.attention(x, x, "attention", heads, mask)), "ln1")
-    return w.norm(m.add(x, _feed(w, m, x, activation, "linear1", "linear2")), "ln2")
+def _numbers(layer: nn.Module) -> dict[str, Any]:
+    """The weights of a layer by name, as the reference computes with them."""
+    flat: Any = tree_flatten(layer.parameters())
+    return {f".{name}": np.array(np.array(weight).tolist(), object) for name, weight in flat}
 
 
-def _decoder_layer(
-    w: _Weights, m: Any, x: Any, memory: Any, heads: int, mask: Any, activation: str, norm_first: bool
-) -> Any:
-    if norm_first:
-        y = w.norm(x, "ln1")
-        x = m.add(x, w.attention(y, y, "self_attention", heads, mask))
-        x = m.add(x, w.attention(w.norm(x, "ln2"), memory, "cross_attention", heads, None))
-        return m.add(x, _feed(w, m, w.norm(x, "ln3"), activation, "linear1", "linear2"))
-    x = w.norm(m.add(x, w.attention(x, x, "self_attention", heads, mask)), "ln1")
-    x = w.norm(m.add(x, w.attention(x, memory, "cross_attention", heads, None)), "ln2")
-    return w.norm(m.add(x, _feed(w, m, x, activation, "linear1", "linear2")), "ln3")
+def _layers(m: Any, weights: dict[str, Any], how: dict[str, Any]) -> tuple[_Layers, Any]:
+    mask = "causal" if how["causal"] else None
+    return _Layers(m, weights, how["num_heads"], how["activation"], how["norm_first"]), mask
 
 
-_GAIN, _WEIGHT = np.array([1.25, 0.75, 1.5]), _numbers(2, 3, start=1)
+def _made(layer: Any, dtype: mx.Dtype, **how: Any) -> nn.Module:
+    """A layer as it is asked; outside training nothing is dropped, whatever the probability."""
+    del how["causal"]
+    activation = getattr(nn, how.pop("activation"))
+    return drawn(lambda: layer(dims=_DIMS, mlp_dims=_MLP, activation=activation, **how), dtype).eval()
 
 
-def _shared(dtype: mx.Dtype) -> tuple[mx.array, mx.array]:
-    return mx.array(_GAIN.astype(np.float32)).astype(dtype), mx.array(_WEIGHT.astype(np.float32)).astype(dtype)
+def _call(layer: Any, inputs: int, places: tuple[bool, ...]) -> Callable[..., mx.array]:
+    """The call of a layer, whose masks are causal at some places, and none at the others."""
 
-
-def _with_shared(body: Callable[..., Any]) -> Callable[..., Any]:
-    gain, weight = (np.array(numbers.tolist(), object) for numbers in (_GAIN, _WEIGHT))
-    return lambda m, *arrays, **parameters: body(m, *arrays, gain, weight, **parameters)
-
-
-def _call(layer: Any, inputs: int, *masks: Any) -> Callable[..., mx.array]:
-    def call(*arrays: mx.array, activation: str, mask: Any, **parameters: Any) -> mx.array:
-        gain, weight = arrays[inputs:] or _shared(arrays[0].dtype)
-        sizes = {"dims": gain.shape[0], "mlp_dims": weight.shape[0], "activation": _ACTIVATIONS[activation][0]}
-        made = layer(**sizes, **parameters)
-        # Outside training nothing is dropped, whatever the probability.
-        made.eval()
-        _set(made, gain, weight)
-        return made(*arrays[:inputs], *(mask if one == "mask" else one for one in masks))
+    def call(*arrays: mx.array, **how: Any) -> mx.array:
+        made = _made(layer, arrays[0].dtype, **how)
+        if arrays[inputs:]:
+            gain, weight = arrays[inputs:]
+            made.update({"ln1": {"weight": gain}, "linear1": {"weight": weight}})
+        masks = ("causal" if place and how["causal"] else None for place in places)
+        return made(*arrays[:inputs], *masks)
 
     return call
 
 
-def _one_encoder(m: Any, x: Any, gain: Any, weight: Any, num_heads: int, dropout: float, **how: Any) -> Any:  # noqa: ARG001
-    return _encoder_layer(_Weights(m, gain, weight), m, x, num_heads, **how)
+def _one_encoder(m: Any, x: Any, gain: Any, weight: Any, **how: Any) -> Any:
+    weights = _numbers(_made(nn.TransformerEncoderLayer, mx.float32, **how))
+    layers, mask = _layers(m, weights | {".ln1.weight": gain, ".linear1.weight": weight}, how)
+    return layers.encode(x, "", mask)
 
 
-def _one_decoder(
-    m: Any,
-    x: Any,
-    memory: Any,
-    gain: Any,
-    weight: Any,
-    num_heads: int,
-    dropout: float,  # noqa: ARG001
-    **how: Any,
-) -> Any:
-    return _decoder_layer(_Weights(m, gain, weight), m, x, memory, num_heads, **how)
+def _one_decoder(m: Any, x: Any, memory: Any, gain: Any, weight: Any, **how: Any) -> Any:
+    weights = _numbers(_made(nn.TransformerDecoderLayer, mx.float32, **how))
+    layers, mask = _layers(m, weights | {".ln1.weight": gain, ".linear1.weight": weight}, how)
+    return layers.decode(x, memory, "", mask)
 
 
-def _encoder(
-    m: Any,
-    x: Any,
-    gain: Any,
-    weight: Any,
-    num_layers: int,
-    num_heads: int,
-    dropout: float,
-    checkpoint: bool,
-    **how: Any,
-) -> Any:
-    del dropout, checkpoint
-    w = _Weights(m, gain, weight)
-    for _ in range(num_layers):
-        x = _encoder_layer(w, m, x, num_heads, **how)
-    return w.norm(x, "ln")
+def _encoder(m: Any, x: Any, **how: Any) -> Any:
+    layers, mask = _layers(m, _numbers(_made(nn.TransformerEncoder, mx.float32, **how)), how)
+    for place in range(how["num_layers"]):
+        x = layers.encode(x, f".layers.{place}", mask)
+    return layers.norm(x, ".ln")
 
 
-def _decoder(
-    m: Any,
-    x: Any,
-    memory: Any,
-    gain: Any,
-    weight: Any,
-    num_layers: int,
-    num_heads: int,
-    dropout: float,
-    checkpoint: bool,
-    **how: Any,
-) -> Any:
-    del dropout, checkpoint
-    w = _Weights(m, gain, weight)
-    for _ in range(num_layers):
-        x = _decoder_layer(w, m, x, memory, num_heads, **how)
-    return w.norm(x, "ln")
+def _decoder(m: Any, x: Any, memory: Any, **how: Any) -> Any:
+    layers, mask = _layers(m, _numbers(_made(nn.TransformerDecoder, mx.float32, **how)), how)
+    for place in range(how["num_layers"]):
+        x = layers.decode(x, memory, f".layers.{place}", mask)
+    return layers.norm(x, ".ln")
 
 
-def _transformer(
-    m: Any,
-    src: Any,
-    tgt: Any,
-    gain: Any,
-    weight: Any,
-    num_encoder_layers: int,
-    num_decoder_layers: int,
-    mask: Any,
-    **how: Any,
-) -> Any:
-    memory = _encoder(m, src, gain, weight, num_encoder_layers, mask=None, **how)
-    return _decoder(m, tgt, memory, gain, weight, num_decoder_layers, mask=mask, **how)
+def _transformer(m: Any, src: Any, tgt: Any, **how: Any) -> Any:
+    layers, mask = _layers(m, _numbers(_made(nn.Transformer, mx.float32, **how)), how)
+    for place in range(how["num_encoder_layers"]):
+        src = layers.encode(src, f".encoder.layers.{place}", None)
+    memory = layers.norm(src, ".encoder.ln")
+    for place in range(how["num_decoder_layers"]):
+        tgt = layers.decode(tgt, memory, f".decoder.layers.{place}", mask)
+    return layers.norm(tgt, ".decoder.ln")
 
 
 _LAYER: dict[str, tuple[Any, ...]] = {
@@ -212,24 +148,38 @@ _LAYER: dict[str, tuple[Any, ...]] = {
     "dropout": (0.0, 0.5, 0.25),
     "activation": ("relu", "tanh", "sigmoid"),
     "norm_first": (True, False),
-    "mask": (None, "causal"),
+    "causal": (False, True),
 }
-_STACK: dict[str, tuple[Any, ...]] = {"num_layers": (1, 2), **_LAYER, "checkpoint": (False, True)}
-_WITH = " with given weights"
+_STACK: dict[str, tuple[Any, ...]] = {**_LAYER, "checkpoint": (False, True)}
+_DEEP = {"num_layers": (1, 2), **_STACK}
+_DEEPER = {"num_encoder_layers": (1, 2), "num_decoder_layers": (1, 2), **_STACK}
+_WEIGHTS: tuple[Shapes, ...] = (((_DIMS,), (_MLP, _DIMS)),)
 
 
-def _operation(name: str, arguments: tuple[str, ...], call: Any, body: Any, parameters: Any) -> Operation:
-    inputs, single = len(arguments), name.endswith("Layer")
+def _text(name: str, parameters: dict[str, Any], arguments: tuple[str, ...], masks: str) -> str:
+    given = ", ".join(
+        f"{key}=" + ("nn." * (key == "activation")) + f"{{{key}}}" for key in parameters if key != "causal"
+    )
+    made = DRAWN.format(f"{name}(dims={_DIMS}, mlp_dims={_MLP}, {given})", f"{arguments[0]}.dtype") + ".eval()"
+    if name.endswith("Layer"):
+        made += ".update({{'ln1': {{'weight': gain}}, 'linear1': {{'weight': weight}}}})"
+    return f"{made}({', '.join(arguments)}, {masks})"
+
+
+def _operation(
+    layer: Any, arguments: tuple[str, ...], body: Callable[..., Any], parameters: dict[str, Any], *places: bool
+) -> Operation:
+    name, inputs = f"nn.{layer.__name__}", len(arguments)
+    single = name.endswith("Layer")
     more = ("gain", "weight") if single else ()
-    shapes = [((1, 2, 3),) * inputs, ((2, 1, 3),) * inputs]
-    if single:
-        shapes = [(*x, *weights) for x, weights in zip(shapes, (((3,), (2, 3)), ((3,), (12, 3))), strict=True)]
+    shapes = [((1, 2, _DIMS),) * inputs, ((2, 1, _DIMS),) * inputs]
+    masks = ", ".join("'causal' if {causal} else None" if place else "None" for place in places)
     return Operation(
         name=name,
         arguments=(*arguments, *more),
-        call=call,
-        body=body if single else _with_shared(body),
-        shapes=tuple(shapes),
+        call=_call(layer, inputs, places),
+        body=body,
+        shapes=tuple((*x, *_WEIGHTS[0]) if single else x for x in shapes),
         parameters=parameters,
         values=dict.fromkeys((*arguments, *more), _NEAR),
         tolerance=_ROUNDINGS,
@@ -237,24 +187,16 @@ def _operation(name: str, arguments: tuple[str, ...], call: Any, body: Any, para
         mapped=single,
         slow=True,
         note="" if single else "Mapping is asked of the layers by themselves.",
-        text=f"{name}(...)({', '.join(arguments)}){_WITH}",
+        text=_text(name, parameters, arguments, masks),
     )
 
 
-class _Simple(nn.Module):
-    """A module of no weights in the place of an encoder or a decoder, whose masks it does not look at."""
-
-    def __init__(self, function: Callable[..., mx.array], arrays: int) -> None:
-        super().__init__()
-        self._function, self._arrays = function, arrays
-
-    def __call__(self, *given: Any) -> mx.array:
-        return self._function(*given[: self._arrays])
-
-
 def _custom(src: mx.array, tgt: mx.array, custom_encoder: str, custom_decoder: str) -> mx.array:
-    encoder, decoder = _Simple(getattr(mx, custom_encoder), 1), _Simple(getattr(mx, custom_decoder), 2)
-    return nn.Transformer(2, 1, custom_encoder=encoder, custom_decoder=decoder)(src, tgt, None, None, None)
+    encode, decode = getattr(mx, custom_encoder), getattr(mx, custom_decoder)
+    layer = nn.Transformer(
+        2, 1, custom_encoder=lambda s, _: encode(s), custom_decoder=lambda t, memory, *_: decode(t, memory)
+    )
+    return layer(src, tgt, None, None, None)
 
 
 OPERATIONS = (
@@ -269,31 +211,12 @@ OPERATIONS = (
         parameters={"custom_encoder": ("tanh", "square"), "custom_decoder": ("multiply", "subtract")},
         values={"src": _NEAR, "tgt": _NEAR},
         tolerance=Tolerance(terms=2, reason="two functions round one after the other"),
-        text="nn.Transformer(2, 1, custom_encoder=mx.{custom_encoder}, custom_decoder=mx.{custom_decoder}), as modules",
+        text="nn.Transformer(2, 1, custom_encoder=lambda s, _: mx.{custom_encoder}(s), "
+        "custom_decoder=lambda t, m, *_: mx.{custom_decoder}(t, m))(src, tgt, None, None, None)",
     ),
-    _operation(
-        "nn.TransformerEncoderLayer", ("x",), _call(nn.TransformerEncoderLayer, 1, "mask"), _one_encoder, _LAYER
-    ),
-    _operation(
-        "nn.TransformerDecoderLayer",
-        ("x", "memory"),
-        _call(nn.TransformerDecoderLayer, 2, "mask", None),
-        _one_decoder,
-        _LAYER,
-    ),
-    _operation("nn.TransformerEncoder", ("x",), _call(nn.TransformerEncoder, 1, "mask"), _encoder, _STACK),
-    _operation(
-        "nn.TransformerDecoder", ("x", "memory"), _call(nn.TransformerDecoder, 2, "mask", None), _decoder, _STACK
-    ),
-    _operation(
-        "nn.Transformer",
-        ("src", "tgt"),
-        _call(nn.Transformer, 2, None, "mask", None),
-        _transformer,
-        {
-            "num_encoder_layers": (1, 2),
-            "num_decoder_layers": (1, 2),
-            **{key: value for key, value in _STACK.items() if key != "num_layers"},
-        },
-    ),
+    _operation(nn.TransformerEncoderLayer, ("x",), _one_encoder, _LAYER, True),
+    _operation(nn.TransformerDecoderLayer, ("x", "memory"), _one_decoder, _LAYER, True, False),
+    _operation(nn.TransformerEncoder, ("x",), _encoder, _DEEP, True),
+    _operation(nn.TransformerDecoder, ("x", "memory"), _decoder, _DEEP, True, False),
+    _operation(nn.Transformer, ("src", "tgt"), _transformer, _DEEPER, False, True, False),
 )
