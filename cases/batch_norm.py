@@ -75,7 +75,8 @@ OPERATIONS = (
         slow=True,
         text="nn.BatchNorm(x.shape[-1], eps={eps}, affine={affine}, track_running_stats={track_running_stats})"
         ".train({training}).update({{'weight': weight, 'bias': bias, "
-        "'running_mean': mx.full(x.shape[-1], 0.5, x.dtype), 'running_var': mx.full(x.shape[-1], 1.75, x.dtype)}}, strict=False)(x)",
+        "'running_mean': mx.full(x.shape[-1], 0.5, x.dtype), "
+        "'running_var': mx.full(x.shape[-1], 1.75, x.dtype)}}, strict=False)(x)",
     ),
     Operation(
         name="nn.BatchNorm[statistics]",

@@ -14,6 +14,7 @@ from cases.layers import DRAWN, drawn
 _ROUNDINGS = Tolerance(terms=8, reason="projections, scores, exponentials, their sum, quotients and products round")
 _ARGUMENTS = ("queries", "keys", "values", "wq", "wk", "wv", "wo")
 _SEEN = Indices(((True, False), (True, True)))
+_UNSEEN = Indices(((True, True), (False, True)))
 
 
 def attended(m: Any, queries: Any, keys: Any, values: Any, weights: Any, biases: Any, num_heads: int, mask: Any) -> Any:
@@ -59,7 +60,7 @@ def _body(m: Any, *arrays: Any, num_heads: int, mask: Any) -> Any:
 
 def _fits(shapes: Shapes, parameters: Any) -> bool:
     square = shapes[0][1] == shapes[1][1] == 2
-    return shapes[3][0] % parameters["num_heads"] == 0 and (square or parameters["mask"] is not _SEEN)
+    return shapes[3][0] % parameters["num_heads"] == 0 and (square or parameters["mask"] is None)
 
 
 def _layer(bias: bool, dtype: mx.Dtype) -> nn.MultiHeadAttention:
@@ -89,7 +90,7 @@ OPERATIONS = (
             ((1, 2, 2), (1, 2, 2), (1, 2, 2), (2, 2), (2, 2), (2, 2), (2, 2)),
             ((1, 1, 1), (1, 3, 2), (1, 3, 1), (2, 1), (2, 2), (4, 1), (1, 4)),
         ),
-        parameters={"num_heads": (1, 2), "mask": (None, _SEEN)},
+        parameters={"num_heads": (1, 2), "mask": (None, _SEEN, _UNSEEN)},
         values=dict.fromkeys(_ARGUMENTS, Values(scaled=False)),
         tolerance=_ROUNDINGS,
         valid=_fits,

@@ -49,7 +49,8 @@ OPERATIONS = (
         tolerance=Tolerance(terms=2, reason="the sum rounds"),
         valid=lambda shapes, parameters: -len(shapes[0]) <= parameters["axis"] < len(shapes[0]),
         text="nn.losses.nll_loss(inputs, (inputs.shape[{axis}] - 1 - 2 * mx.arange("
-        "inputs.size // inputs.shape[{axis}])).reshape(mx.sum(inputs, {axis}).shape) % inputs.shape[{axis}], {axis}, {reduction!r})",
+        "inputs.size // inputs.shape[{axis}])).reshape(mx.sum(inputs, {axis}).shape) "
+        "% inputs.shape[{axis}], {axis}, {reduction!r})",
     ),
     Operation(
         name="nn.losses.gaussian_nll_loss",
