@@ -8,7 +8,7 @@ from cases.by_text import by_text
 # Text of a function of x and y -> the same in generic arithmetic.
 _FUNCTIONS = {
     "lambda x, y: x * x * y": lambda m, x, y: x * x * y,  # noqa: ARG005
-    "lambda x, y: (x * y).sum() * y - x": lambda m, x, y: m.sum(x * y) * y - x,
+    "lambda x, y: (x * y).sum() * y - x": lambda m, x, y: y * m.sum(x * y) - x,
     "lambda x, y: x * x + 1": lambda m, x, y: x * x + 1 + 0 * y,  # noqa: ARG005
 }
 _XY = ("x", "y")
@@ -27,7 +27,7 @@ OPERATIONS = (
         lambda m, x, y, fun: _FUNCTIONS[fun](m, x, y),
         *_XY,
         parameters={"fun": tuple(_FUNCTIONS)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.checkpoint[of the same array twice]",

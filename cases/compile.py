@@ -8,8 +8,8 @@ from cases.by_text import by_text, refusing
 # Text of a function of x and y -> the same in generic arithmetic.
 _FUNCTIONS = {
     "lambda x, y: x * x * y": lambda m, x, y: x * x * y,  # noqa: ARG005
-    "lambda x, y: (x * y).sum() * y - x": lambda m, x, y: m.sum(x * y) * y - x,
-    "mx.grad(lambda x, y: (x * x * x * y).sum())": lambda m, x, y: 3 * x * x * y,  # noqa: ARG005
+    "lambda x, y: (x * y).sum() * y - x": lambda m, x, y: y * m.sum(x * y) - x,
+    "mx.grad(lambda x, y: (x * x * x * y).sum())": lambda m, x, y: m.conj(3 * x * x * y),
 }
 _XY = ("x", "y")
 
@@ -20,7 +20,7 @@ OPERATIONS = (
         lambda m, x, y, fun, shapeless: _FUNCTIONS[fun](m, x, y),  # noqa: ARG005
         *_XY,
         parameters={"fun": tuple(_FUNCTIONS), "shapeless": (False, True)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.compile[captured inputs]",

@@ -14,9 +14,9 @@ _XYW = ("x", "y", "w")
 
 # Text of a rule for x, the cotangent w and the result y -> what it gives.
 _RULES = {
-    "lambda x, w, y: 5 * w * x": lambda x, w: 5 * w * x,
-    "lambda x, w, y: w - x": lambda x, w: w - x,
-    "lambda x, w, y: mx.vjp(lambda a: a * a * a, [x], [w])[1][0]": lambda x, w: 3 * x * x * w,
+    "lambda x, w, y: 5 * w * x": lambda m, x, w: 5 * w * x,  # noqa: ARG005
+    "lambda x, w, y: w - x": lambda m, x, w: w - x,  # noqa: ARG005
+    "lambda x, w, y: mx.vjp(lambda a: a * a * a, [x], [w])[1][0]": lambda m, x, w: m.conj(3 * x * x) * w,
 }
 
 
@@ -29,12 +29,12 @@ OPERATIONS = (
     by_text(
         "mx.custom_function",
         "mx.custom_function({f})(x, y)",
-        lambda m, x, y, f: m.sum(x * y) * y - x if "sum" in f else x * x * y,
+        lambda m, x, y, f: y * m.sum(x * y) - x if "sum" in f else x * x * y,
         "x",
         "y",
         parameters={"f": ("lambda x, y: x * x * y", "lambda x, y: (x * y).sum() * y - x")},
         also=("mx.custom_function.__call__",),
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.custom_function[of trees]",
@@ -47,10 +47,10 @@ OPERATIONS = (
     by_text(
         "mx.custom_function.vjp",
         "mx.vjp(mx.custom_function(lambda x: x * x).vjp({f}), [x], [w])[1][0]",
-        lambda m, x, w, f: _RULES[f](x, w),  # noqa: ARG005
+        lambda m, x, w, f: _RULES[f](m, x, w),
         *_XW,
         parameters={"f": tuple(_RULES)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.custom_function.vjp[that reads the result]",

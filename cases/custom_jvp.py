@@ -24,7 +24,7 @@ OPERATIONS = (
         lambda m, x, u, f: _RULES[f](x, u),  # noqa: ARG005
         *_XU,
         parameters={"f": tuple(_RULES)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.custom_function.jvp[the value]",

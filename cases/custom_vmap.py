@@ -17,7 +17,7 @@ OPERATIONS = (
         "x",
         shapes=_ROWS,
         parameters={"f": ("lambda x, axis: (5 * x, axis)", "lambda x, axis: (x.T * x.T * x.T, 1)")},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.custom_function.vmap[over another axis]",

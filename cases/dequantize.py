@@ -112,19 +112,21 @@ OPERATIONS = (
             parameters=parameters,
             values={"w": Values(scaled=False)},
             valid=_in_groups,
-            formats=("float16", "bfloat16", "float32"),
+            formats=formats,
             orders=1,
             text="mx.quantize(w, {group_size}, {bits}, '{mode}', global_scale={global_scale})",
             slow=True,
             note="One where what a code stands for is as near to its number as the mode allows, zero elsewhere.",
         )
-        for name, parameters in (
+        for name, formats, parameters in (
             (
                 "mx.quantize",
+                ("float16", "bfloat16", "float32"),
                 {"group_size": (None, 32, 128), "bits": (None, 2, 8), "mode": ("affine",), "global_scale": (None,)},
             ),
             (
                 "mx.quantize[into small floats]",
+                REAL_FORMATS,
                 {
                     "group_size": (None,),
                     "bits": (None,),

@@ -271,6 +271,34 @@ FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "mx.maximum",
             "mx.minimum",
         ),
+        "codes stand for real numbers": ("mx.dequantize",),
+    },
+    "float16": {
+        "steps are whole numbers, and rates are float32 whatever they are for": (
+            "optim.cosine_decay",
+            "optim.exponential_decay",
+            "optim.join_schedules",
+            "optim.linear_schedule",
+            "optim.step_decay",
+        ),
+    },
+    "bfloat16": {
+        "steps are whole numbers, and rates are float32 whatever they are for": (
+            "optim.cosine_decay",
+            "optim.exponential_decay",
+            "optim.join_schedules",
+            "optim.linear_schedule",
+            "optim.step_decay",
+        ),
+    },
+    "float64": {
+        "steps are whole numbers, and rates are float32 whatever they are for": (
+            "optim.cosine_decay",
+            "optim.exponential_decay",
+            "optim.join_schedules",
+            "optim.linear_schedule",
+            "optim.step_decay",
+        ),
     },
 }
 """Format -> why it is left out though MLX computes in it -> the names."""

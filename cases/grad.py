@@ -19,8 +19,9 @@ _FUNCTIONS: dict[str, tuple[Any, Any]] = {
 _CHOSEN = ("None", "0", "1")
 
 
-def _one(m: Any, x: Any, y: Any, fun: str, argnums: str) -> Any:  # noqa: ARG001
-    return _FUNCTIONS[fun][int(argnums == "1")](x, y)
+def _one(m: Any, x: Any, y: Any, fun: str, argnums: str) -> Any:
+    # Of complex numbers, what multiplies a real change of the result: conjugate.
+    return m.conj(_FUNCTIONS[fun][int(argnums == "1")](x, y))
 
 
 def _both(m: Any, x: Any, y: Any, fun: str) -> Any:  # noqa: ARG001
@@ -53,7 +54,7 @@ OPERATIONS = (
         "x",
         "y",
         parameters={"fun": tuple(_FUNCTIONS), "argnums": _CHOSEN},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.grad[of both]",
@@ -135,11 +136,11 @@ OPERATIONS = (
     by_text(
         "mx.value_and_grad",
         "(lambda v, g: v + 2 * g)(*mx.value_and_grad({fun}, argnums={argnums})(x, y))",
-        lambda m, x, y, fun, argnums: _value(m, x, y, fun) + 2 * _one(m, x, y, fun, argnums),
+        lambda m, x, y, fun, argnums: 2 * _one(m, x, y, fun, argnums) + _value(m, x, y, fun),
         "x",
         "y",
         parameters={"fun": tuple(_FUNCTIONS), "argnums": _CHOSEN},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.value_and_grad[by name]",

@@ -69,7 +69,7 @@ def _operation(name: str, call: Callable[..., mx.array], text: str, **parameters
         values={"x": Values(scaled=False)},
         valid=_exists,
         tolerance=Tolerance(terms=4, reason="codes are scaled, and products added one after another"),
-        formats=("bfloat16", "float32"),
+        formats=("float16", "bfloat16", "float32"),
         orders=1,
         mapped=False,
         slow=True,

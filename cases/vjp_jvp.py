@@ -22,9 +22,9 @@ _XYUV = ("x", "y", "u", "v")
 _INTEGERS = np.array([3, 0, -2])
 
 
-def _pulled(m: Any, x: Any, y: Any, w: Any, fun: str) -> Any:  # noqa: ARG001
+def _pulled(m: Any, x: Any, y: Any, w: Any, fun: str) -> Any:
     by_x, by_y = _FUNCTIONS[fun]
-    return w * by_x(x, y) - 2 * w * by_y(x, y)
+    return w * m.conj(by_x(x, y)) - 2 * w * m.conj(by_y(x, y))
 
 
 def _pushed(m: Any, x: Any, y: Any, u: Any, v: Any, fun: str) -> Any:  # noqa: ARG001
@@ -39,7 +39,7 @@ OPERATIONS = (
         _pulled,
         *_XYW,
         parameters={"fun": tuple(_FUNCTIONS)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.vjp[the value]",
@@ -112,7 +112,7 @@ OPERATIONS = (
         _pushed,
         *_XYUV,
         parameters={"fun": tuple(_FUNCTIONS)},
-        formats=REAL_FORMATS,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     by_text(
         "mx.jvp[the value]",
