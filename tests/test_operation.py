@@ -10,7 +10,7 @@ import pytest
 
 from audit.case import Batch, Mode
 from audit.errors import AuditError
-from audit.formats import FLOAT64, Floats
+from audit.formats import FLOAT64, Floats, lookup
 from audit.operation import Homogeneous, Operation, Parity, Permutation, Shift, Symmetry, Values
 from audit.points.arrays import Place
 from audit.reference import References
@@ -93,15 +93,21 @@ def test_configurations_leave_out_what_does_not_exist() -> None:
 
 @pytest.mark.parametrize(("operation", "symmetry"), SYMMETRIC)
 def test_declared_symmetries_hold(operation: Operation, symmetry: Symmetry) -> None:
+    fmt = FLOAT64 if "float64" in operation.formats else lookup(operation.formats[-1])
     shapes, parameters = operation.configurations()[0] if operation.shapes else (((),) * len(operation.arguments), None)
     function = operation.function(parameters or operation.base, elementwise=False)
-    place = Place(operation, shapes, result_shape(function, shapes, (1,) * len(shapes), 1), FLOAT64)
-    base = place.arrays("symmetry")
+    formats = operation.argument_formats(fmt) or (fmt,) * len(shapes)
+    result = operation.result_format(fmt) or fmt
+    shape = result_shape(function, shapes, tuple(f.parts for f in formats), result.parts)
+    base = Place(operation, shapes, shape, fmt).arrays("symmetry")
     for moved, due in _moved(operation, symmetry, base):
         points = tuple(np.stack(pair) for pair in zip(base, moved, strict=True))
-        answer = References().enclose(Batch("symmetry", function, FLOAT64, Mode("forward", ()), points, ()))[0]
-        assert (answer.real.state == State.KNOWN).all()
-        right = answer.real.to_format(FLOAT64).value.reshape(2, *answer.shape)
+        batch = Batch("symmetry", function, fmt, Mode("forward", ()), points, (), formats=tuple(formats), result=result)
+        answer = References().enclose(batch)[0]
+        parts = [part for part in (answer.real, answer.imag) if part is not None]
+        assert all((part.state == State.KNOWN).all() for part in parts)
+        right = sum(f * p.to_format(FLOAT64).value for f, p in zip((1, 1j), parts, strict=False))
+        right = np.reshape(right, (2, *answer.shape))
         np.testing.assert_allclose(right[1], due(right[0]), rtol=1e-13, atol=1e-15)
 
 
