@@ -48,7 +48,8 @@ def split_name(name: str) -> tuple[str, str]:
 
 def of_case(case: Case) -> dict[tuple[str, str], Subject]:
     """The subjects of a case: functions of the first one's arguments are the operation itself, others compositions."""
-    own = case.functions[0].arguments
+    # A case whose points cannot be made may lack functions too.
+    own = case.functions[0].arguments if case.functions else ()
     found = {}
     for function in case.functions:
         if function.arguments == own:
