@@ -29,14 +29,15 @@ def by_text(name: str, text: str, body: Body, *arguments: str, **declared: Any) 
         body: as in `Operation`.
         arguments: their names.
         declared: whatever else an `Operation` has. Where nothing else is said, numbers stay near 1, shapes are ``(3,)``
-            and ``(1,)``, and the format is float32: transforms do not look at numbers.
+            and ``(1,)``, and the format is float32: transforms do not look at numbers. No derivative is asked for:
+            most texts are derivatives themselves.
     """
     few = {
         "shapes": (((3,),) * len(arguments), ((1,),) * len(arguments)),
         "values": {argument: Values(scaled=False) for argument in arguments},
         "tolerance": PRODUCTS,
         "formats": ("float32",),
-        "orders": 2,
+        "orders": 0,
         "slow": True,
     }
     return Operation(name, arguments, evaluated(text, *arguments), body, text=text, **{**few, **declared})

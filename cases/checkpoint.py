@@ -28,12 +28,14 @@ OPERATIONS = (
         *_XY,
         parameters={"fun": tuple(_FUNCTIONS)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.checkpoint[of the same array twice]",
         "mx.checkpoint(lambda a, b: a * a * b)(x, x)",
         lambda m, x: x * x * x,  # noqa: ARG005
         "x",
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[of trees]",
@@ -41,6 +43,7 @@ OPERATIONS = (
         "t['a'] * t['b'][0] * k, 'q': (t['b'][0] * c, c * c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
         lambda m, x, y: 5 * x * y - 2 * y * x * y + 3 * x * y * x * y,  # noqa: ARG005
         *_XY,
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[of a result that is not used]",
@@ -48,6 +51,7 @@ OPERATIONS = (
         lambda m, x, y, used: (x * y, x * x + 0 * y, y + 0 * x)[used],  # noqa: ARG005
         *_XY,
         parameters={"used": (0, 1, 2)},
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[of a result that is returned twice]",
@@ -55,6 +59,7 @@ OPERATIONS = (
         lambda m, x, y, returned: (y + 3) * (x * x if "*" in returned else x),  # noqa: ARG005
         *_XY,
         parameters={"returned": ("a * a", "a")},
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[beside an integer argument]",
@@ -70,12 +75,14 @@ OPERATIONS = (
         "mx.checkpoint(lambda a, b: mx.checkpoint(lambda c, d: c * c * d)(a, b) * a)(x, y)",
         lambda m, x, y: x * x * x * y,  # noqa: ARG005
         *_XY,
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[of a gradient]",
         "mx.checkpoint(mx.grad(lambda a, b: (a * a * a * b).sum()))(x, y)",
         lambda m, x, y: 3 * x * x * y,  # noqa: ARG005
         *_XY,
+        orders=1,
     ),
     by_text(
         "mx.checkpoint[in a mapped function]",
@@ -108,8 +115,8 @@ OPERATIONS = (
         *_LAYER,
         shapes=(((2, 3), (2,), (3,)),),
         traceable=("w", "x"),
-        orders=1,
         mapped=False,
         note="A bias that is frozen is no parameter, so that none but the others are differentiated.",
+        orders=1,
     ),
 )

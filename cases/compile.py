@@ -21,6 +21,7 @@ OPERATIONS = (
         *_XY,
         parameters={"fun": tuple(_FUNCTIONS), "shapeless": (False, True)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.compile[captured inputs]",
@@ -28,6 +29,7 @@ OPERATIONS = (
         lambda m, x, y, inputs: x * x * y,  # noqa: ARG005
         *_XY,
         parameters={"inputs": ("s", "[s['b']]")},
+        orders=1,
     ),
     by_text(
         "mx.compile[captured inputs that change]",
@@ -37,6 +39,7 @@ OPERATIONS = (
         lambda m, x, y, call: 3 * x * x + 0 * y if call else x * y,  # noqa: ARG005
         *_XY,
         parameters={"call": (1, 0)},
+        orders=1,
     ),
     by_text(
         "mx.compile[captured outputs]",
@@ -45,6 +48,7 @@ OPERATIONS = (
         lambda m, x, y, outputs, which: (x + x * y, x + x * x * y, x * x * y)[which],  # noqa: ARG005
         *_XY,
         parameters={"outputs": ("s", "[s]"), "which": (2, 1, 0)},
+        orders=1,
     ),
     by_text(
         "mx.compile[at another size]",
@@ -53,6 +57,7 @@ OPERATIONS = (
         *_XY,
         shapes=(((2,), (3,)), ((3,), (1,)), ((2,), (2, 2))),
         parameters={"fun": ("lambda a: a * a.sum()", "mx.grad(lambda a: (a * a).sum())"), "shapeless": (True, False)},
+        orders=1,
     ),
     by_text(
         "mx.compile[of a reduction over one element]",
@@ -61,7 +66,6 @@ OPERATIONS = (
         "x",
         shapes=(((3,),),),
         parameters={"fun": ("lambda a: a[None].sum(1)", "lambda a: a[None].sum(0)")},
-        orders=0,
         mapped=False,
     ),
     by_text(
@@ -77,6 +81,7 @@ OPERATIONS = (
         "t['a'] * t['b'][0] * k, 'q': (t['b'][0] * c, c)}})({{'a': x, 'b': [y]}}, 5, c=x * y))",
         lambda m, x, y: 5 * x * y - 2 * y * x * y + 3 * x * y,  # noqa: ARG005
         *_XY,
+        orders=1,
     ),
     by_text(
         "mx.compile[with another number]",
@@ -91,6 +96,7 @@ OPERATIONS = (
         "(lambda s: mx.compile(lambda a: mx.compile(lambda b: b * b * s[0], inputs=s)(a) * a, inputs=s)(x))([y])",
         lambda m, x, y: x * x * x * y,  # noqa: ARG005
         *_XY,
+        orders=1,
     ),
     by_text(
         "mx.compile[of a mapped function]",
@@ -98,6 +104,7 @@ OPERATIONS = (
         lambda m, x, y: x * m.sum(y) * y,
         *_XY,
         shapes=(((2, 3), (3,)),),
+        orders=1,
     ),
     by_text(
         "mx.compile[of a result that is returned twice]",

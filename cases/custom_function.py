@@ -35,6 +35,7 @@ OPERATIONS = (
         parameters={"f": ("lambda x, y: x * x * y", "lambda x, y: (x * y).sum() * y - x")},
         also=("mx.custom_function.__call__",),
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.custom_function[of trees]",
@@ -43,6 +44,7 @@ OPERATIONS = (
         lambda m, x, y: 5 * x * y - 2 * y * x * y + 3 * x * y * x * y,  # noqa: ARG005
         "x",
         "y",
+        orders=1,
     ),
     by_text(
         "mx.custom_function.vjp",
@@ -51,6 +53,7 @@ OPERATIONS = (
         *_XW,
         parameters={"f": tuple(_RULES)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.custom_function.vjp[that reads the result]",
@@ -65,7 +68,6 @@ OPERATIONS = (
         "mx.vjp(mx.custom_function(lambda x: x * x).vjp(lambda x, w, y: 5 * w), [x], [w])[0][0]",
         lambda m, x, w: x * x + 0 * w,  # noqa: ARG005
         *_XW,
-        orders=0,
     ),
     by_text(
         "mx.custom_function.vjp[of two arguments]",
@@ -171,7 +173,6 @@ OPERATIONS = (
         "[x], [w])[1][0]",
         lambda m, x, w: 25 * w * x**6,  # noqa: ARG005  5 x^4 for the outer one, 5 x^2 for the inner one
         *_XW,
-        orders=0,
     ),
     by_text(
         "mx.custom_function.vjp[one in another]",
@@ -180,7 +181,6 @@ OPERATIONS = (
         lambda m, x, w, rule: 7 * w * x if rule else x * x * w + 5 * w * x,  # noqa: ARG005
         *_XW,
         parameters={"rule": ("", ".vjp(lambda x, w, z: 7 * w * x)")},
-        orders=0,
     ),
     by_text(
         "mx.custom_function.vjp[in a gradient of a gradient]",
@@ -203,7 +203,6 @@ OPERATIONS = (
         lambda m, x, w: 5 * w * x,  # noqa: ARG005
         *_XW,
         shapes=(((2, 3), (2, 3)), ((3,), (3,))),
-        orders=1,
     ),
     by_text(
         "mx.custom_function.vjp[mapped]",

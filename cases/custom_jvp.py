@@ -25,13 +25,13 @@ OPERATIONS = (
         *_XU,
         parameters={"f": tuple(_RULES)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.custom_function.jvp[the value]",
         "mx.jvp(mx.custom_function(lambda x: x * x).jvp(lambda x, u: 5 * u), [x], [u])[0][0]",
         lambda m, x, u: x * x + 0 * u,  # noqa: ARG005
         *_XU,
-        orders=0,
     ),
     by_text(
         "mx.custom_function.jvp[of two arguments]",
@@ -122,7 +122,6 @@ OPERATIONS = (
         lambda m, x, u: 5 * u * x,  # noqa: ARG005
         *_XU,
         shapes=(((2, 3), (2, 3)), ((3,), (3,))),
-        orders=1,
     ),
     by_text(
         "mx.custom_function.jvp[mapped]",

@@ -18,6 +18,7 @@ OPERATIONS = (
         shapes=_ROWS,
         parameters={"f": ("lambda x, axis: (5 * x, axis)", "lambda x, axis: (x.T * x.T * x.T, 1)")},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.custom_function.vmap[over another axis]",
@@ -28,6 +29,7 @@ OPERATIONS = (
         "x",
         shapes=(((2, 3),),),
         parameters={"in_axes": (1, -1), "out_axes": (0, 1, -1)},
+        orders=1,
     ),
     by_text(
         "mx.custom_function.vmap[of two arguments]",
@@ -85,7 +87,6 @@ OPERATIONS = (
         "x",
         "y",
         shapes=(((2, 3), (3,)),),
-        orders=0,
     ),
     by_text(
         "mx.custom_function.vmap[mapped twice]",

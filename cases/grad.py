@@ -55,6 +55,7 @@ OPERATIONS = (
         "y",
         parameters={"fun": tuple(_FUNCTIONS), "argnums": _CHOSEN},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.grad[of both]",
@@ -130,7 +131,6 @@ OPERATIONS = (
         lambda m, x: 0 * x,  # noqa: ARG005
         "x",
         shapes=(((3,),),),
-        orders=0,
         note="An integer has no derivative but zero.",
     ),
     by_text(
@@ -141,6 +141,7 @@ OPERATIONS = (
         "y",
         parameters={"fun": tuple(_FUNCTIONS), "argnums": _CHOSEN},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.value_and_grad[by name]",
@@ -181,7 +182,7 @@ OPERATIONS = (
             "model": ("nn.Linear(2, 2)", "nn.Linear(2, 2).freeze(keys='bias')"),
             "fn": ("lambda x: l(x).sum()", "lambda x: (x * l(x)).sum()"),
         },
-        orders=1,
         formats=REAL_FORMATS,
+        orders=1,
     ),
 )

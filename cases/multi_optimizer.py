@@ -31,7 +31,6 @@ OPERATIONS = (
         values={"p": SCALED, "q": SCALED, "g": SCALED, "h": SCALED},
         tolerance=UPDATE,
         formats=REAL_FORMATS,
-        orders=0,
         mapped=False,
     ),
 )

@@ -40,6 +40,7 @@ OPERATIONS = (
         *_XYW,
         parameters={"fun": tuple(_FUNCTIONS)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.vjp[the value]",
@@ -89,7 +90,6 @@ OPERATIONS = (
         "x",
         "w",
         shapes=(((3,), (3,)),),
-        orders=0,
         note="An index has no derivative but zero.",
     ),
     by_text(
@@ -113,6 +113,7 @@ OPERATIONS = (
         *_XYUV,
         parameters={"fun": tuple(_FUNCTIONS)},
         formats=(*REAL_FORMATS, "complex64"),
+        orders=2,
     ),
     by_text(
         "mx.jvp[the value]",
@@ -156,7 +157,6 @@ OPERATIONS = (
         "x",
         "u",
         shapes=(((3,), (3,)),),
-        orders=0,
         note="An index has no derivative but zero.",
     ),
     by_text(

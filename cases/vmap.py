@@ -77,6 +77,7 @@ OPERATIONS = (
         "y",
         "z",
         shapes=(((2, 3), (3,), (3, 2)),),
+        orders=1,
     ),
     by_text(
         "mx.vmap[over the same axis of all leaves]",
@@ -103,6 +104,7 @@ OPERATIONS = (
         "y",
         shapes=(((2,), (3,)),),
         parameters={"in_axes": ("0", "(0,)")},
+        orders=1,
     ),
     by_text(
         "mx.vmap[of a result that no row changes]",
@@ -111,6 +113,7 @@ OPERATIONS = (
         "x",
         "y",
         shapes=(((2, 3), (3,)), ((3,), (2,))),
+        orders=1,
     ),
     by_text(
         "mx.vmap[of a mapped function]",
@@ -119,6 +122,7 @@ OPERATIONS = (
         "x",
         "y",
         shapes=(((2,), (3,)), ((2, 2), (3, 2))),
+        orders=1,
     ),
     by_text(
         "mx.vmap[of a gradient]",
