@@ -191,6 +191,12 @@ def _combined(
         rows = [[_ball(vertices, v, place) for place in range(width)] for v in support]
         weights = _weights(rows, got, scale, known) if len(support) > 1 else [arb(1)]
         total = [sum((w * row[place] for w, row in zip(weights, rows, strict=True)), arb(0)) for place in range(width)]
+        # Where vertices cancel to nothing but the rounding of the weights, the point lies at zero.
+        tops = [max((abs(row[place]).abs_upper() for row in rows), default=arb(0)) for place in range(width)]
+        total = [
+            arb(0) if x.contains(0) and x.abs_upper() <= top * arb((1, -BITS // 2)) else x
+            for x, top in zip(total, tops, strict=True)
+        ]
         converted = convert(total)
     states = np.where(converted.narrow, State.KNOWN, State.INCONCLUSIVE).astype(np.uint8)
     # The terms of a combination are at least its vertices.

@@ -109,6 +109,15 @@ def test_an_absolute_value_and_a_branch_have_an_interval() -> None:
         assert verdicts(unary("abs"), "vjp", [0.0], [3.0], [got]) == [[due]]
 
 
+def test_zero_lies_within_a_hull_whose_vertices_do_not_cancel_exactly() -> None:
+    total = function("sum(abs(x))", "x", lambda m, x: m.sum(m.abs(x)), elementwise=False)
+    tangents = [np.array([[-1.25, -1.125, -1.375, 0.75]])]
+    (given,) = verdicts(total, "jvp", [np.zeros((1, 4))], tangents, [0.0])
+    assert given == [Verdict.MATCH]
+    (given,) = verdicts(total, "jvp", [np.zeros((1, 4))], tangents, [4.75])
+    assert given == [Verdict.INACCURATE]
+
+
 def test_where_a_branch_jumps_there_is_no_derivative() -> None:
     assert states(JUMP, "vjp", [[0.0, 1.0, -1.0]], [[1.0] * 3]) == [[State.UNDEFINED, State.KNOWN, State.KNOWN]]
     assert states(unary("sign"), "vjp", [0.0], [1.0]) == [[State.UNDEFINED]]
