@@ -21,7 +21,7 @@ from audit.verdict import MISMATCHES, Verdict
 from planted.plant import At, Piece, Plant, pulled
 
 REFERENCES = References(opinions=0)
-_ORIGIN = Origin("families", "1", "planted")
+ORIGIN = Origin("families", "1", "planted")
 _COLUMNS = ["mode", "traced", "argument", "verdict", "group", "function", "wrap", "layout", "point", "element"]
 
 
@@ -82,7 +82,7 @@ def _batches(operation: str, format_name: str, size: str) -> list[Batch]:
 def _question(operation: str, format_name: str, size: str, place: int) -> Question:
     """A batch with its right values, computed once for all plants."""
     batch = _batches(operation, format_name, size)[place]
-    return Question(batch, _ORIGIN, REFERENCES.enclose(batch))
+    return Question(batch, ORIGIN, REFERENCES.enclose(batch))
 
 
 @cache

@@ -120,7 +120,9 @@ class Plant:
         vjp, jvp = ({name: copy(piece) for name, piece in rules.items()} for rules in (self.vjp, self.jvp))
 
         def planted(*operands: mx.array) -> mx.array:
-            function = mx.custom_function(call)
+            # Tangents go through the body of a custom_function even where its own jvp replaces what comes out of it.
+            detached = len(vjp) == len(jvp) == len(names)
+            function = mx.custom_function(_detached(call) if detached else call)
             if vjp:
 
                 @function.vjp
@@ -180,6 +182,17 @@ def pushed(function: Callable[..., mx.array], place: int = 0) -> Piece:
     return piece
 
 
+def in_float64(function: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """A function of real arrays computed in float64 and rounded once: to their type, to float32 if they differ."""
+
+    def widened(*arrays: mx.array, **parameters: Any) -> mx.array:
+        types = {x.dtype for x in arrays}
+        due = types.pop() if len(types) == 1 else mx.float32
+        return function(*(x.astype(mx.float64) for x in arrays), **parameters).astype(due)
+
+    return widened
+
+
 class Stale:
     """What was right at the call before; right at the first. A batch begins with a copy that has seen nothing."""
 
@@ -191,6 +204,10 @@ class Stale:
         """The piece of the weight that came before."""
         last, self._last = w if self._last is None else self._last, w
         return self._piece(own, last, *primals, **parameters)
+
+
+def _detached(call: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    return lambda *operands: call(*(mx.stop_gradient(x) for x in operands))
 
 
 def _pulling(call: Callable[..., mx.array], at: Sequence[mx.array], cotangent: mx.array, k: int) -> Piece:

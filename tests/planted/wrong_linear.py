@@ -46,6 +46,13 @@ def _half(own: Any, w: mx.array, x: mx.array, n: int | None, axis: int, norm: st
     return own(w * mx.where((middle > 0) & (2 * middle < size), 2, 1))
 
 
+def _odd(own: Any, w: mx.array, x: mx.array, n: int | None, axis: int, norm: str) -> mx.array:
+    """The last frequency counted half, which stands for itself alone where the size is even only."""
+    last = w.shape[axis] - 1
+    place = mx.arange(last + 1).reshape([-1 if a == axis % x.ndim else 1 for a in range(x.ndim)])
+    return own(w * mx.where((place == last) & ((n or x.shape[axis]) % 2 == 1) & (place > 0), 0.5, 1.0))
+
+
 WRONG_LINEAR = (
     Plant(
         "second factor reshaped, not transposed",
@@ -220,6 +227,14 @@ WRONG_LINEAR = (
         named=_WRONG,
         at=_COMPLEX,
         only=lambda row: "norm" in row["function"],
+    ),
+    Plant(
+        "last frequency counted half where the size is odd",
+        "mx.fft.rfft",
+        {"x": _odd},
+        named=Verdict.INACCURATE,
+        at=_COMPLEX,
+        only=lambda row: "n=2" not in row["function"],
     ),
     Plant("half spectrum counted twice", "mx.fft.rfft", {"x": _half}, named=_WRONG, at=_COMPLEX),
     Plant(

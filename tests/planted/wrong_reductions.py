@@ -34,6 +34,10 @@ def _count(x: mx.array, axis: Any) -> int:
     return count
 
 
+def _norm(a: mx.array, axis: Any) -> mx.array:
+    return mx.sqrt(mx.sum(a * a, axis, keepdims=True))
+
+
 def _one_by_one(x: mx.array) -> mx.array:
     """The sum of a flat array in its own format, an element after another."""
     return mx.cumsum(x.reshape(-1))[-1]
@@ -145,6 +149,14 @@ WRONG_REDUCTIONS = (
         {"x": lambda own, w, x, axis, keepdims: mx.where(x == mx.min(x, axis, keepdims=True), _kept(w, x, axis), 0)},
         named=Verdict.NONZERO,
     ),
+    Plant(
+        "norm squared in the denominator",
+        "mx.linalg.norm",
+        {"a": lambda own, w, a, ord, axis, keepdims: own() / _norm(a, axis) if ord in (None, 2) else own()},  # noqa: A006
+        named=Verdict.WRONG,
+        at=At(groups=("plain",)),
+        only=lambda row: "ord" not in row["function"] or "ord=2" in row["function"],
+    ),
     Plant("misses the factor 2", "mx.var", {"x": lambda own, w, x, **p: own() / 2}, named=Verdict.WRONG),
     Plant(
         "mean not taken off",
@@ -166,6 +178,13 @@ WRONG_REDUCTIONS = (
         {"x": lambda own, w, x, axis, keepdims: _kept(w, x, axis) * mx.exp(x) / mx.sum(mx.exp(x), axis, keepdims=True)},
         named=Verdict.NAN,
         only=lambda row: row["group"] != "plain",
+    ),
+    Plant(
+        "exponential of a difference that has rounded",
+        "mx.logsumexp",
+        {"x": lambda own, w, x, axis, keepdims: _kept(w, x, axis) * mx.exp(x - mx.logsumexp(x, axis, keepdims=True))},
+        named=Verdict.INACCURATE,
+        only=lambda row: row["group"] == "special",
     ),
     Plant(
         "saved exponential of the result: zero times infinity",
