@@ -101,6 +101,14 @@ OPERATIONS = (
         formats=_ALL,
         valid=numpy_allows(np.expand_dims),
     ),
+    Operation(
+        name="mx.expand_dims[two axes]",
+        arguments=("x",),
+        call=lambda x: mx.expand_dims(x, (0, 1)),
+        body=lambda m, x: np.expand_dims(np.asarray(x), (0, 1)),  # noqa: ARG005
+        shapes=(((2, 3),),),
+        text="mx.expand_dims(x, (0, 1))",
+    ),
     *(
         Operation(
             name=f"mx.atleast_{rank}d",
