@@ -28,6 +28,8 @@ def test_a_wrong_rule_is_caught(plant: Plant) -> None:
         assert plant.wrong <= {row["part"] for row in found.bad}, told
         elsewhere = [row for row in found.bad if not (plant.touches(row["part"]) and plant.only(row))]
         assert not elsewhere, elsewhere[:5]
+        # What cannot be computed at all is no wrong number.
+        assert not [row for row in found.bad if row["verdict"] in (Verdict.RAISES, Verdict.UNIMPLEMENTED)], told
 
 
 def test_there_are_enough_wrong_rules() -> None:

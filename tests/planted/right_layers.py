@@ -141,7 +141,7 @@ def _turned_back(
         traditional=traditional,
         base=base,
         scale=-scale,
-        offset=mx.array(offset) if isinstance(offset, tuple) else offset,
+        offset=to_mlx(offset),
     )
 
 

@@ -224,11 +224,7 @@ WRONG_LAYERS = (
     Plant(
         "turned on, not back",
         "mx.fast.rope",
-        {
-            "a": lambda own, w, a, offset, **p: mx.fast.rope(
-                w, offset=to_mlx(mx.array(offset) if isinstance(offset, tuple) else offset), **p
-            )
-        },
+        {"a": lambda own, w, a, offset, **p: mx.fast.rope(w, offset=to_mlx(offset), **p)},
         named=_WRONG,
     ),
     Plant(
