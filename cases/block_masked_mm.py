@@ -8,8 +8,8 @@ import numpy as np
 
 from audit.case import Tolerance
 from audit.operation import Operation, Shapes, Values
-
-Mask = tuple[tuple[bool, ...], ...] | None
+from cases.by_text import by_text
+from cases.indices import Indices
 
 _SUM = Tolerance(terms=4, reason="a sum of products of three factors rounds once a term, and is multiplied by a fourth")
 
@@ -25,15 +25,10 @@ def _masked(m: Any, a: Any, b: Any, out: Any, lhs: Any, rhs: Any, block_size: in
     return _blocks(out, found.shape, block_size) * found
 
 
-def _chosen(a: mx.array, b: mx.array, block_size: int, mask_out: Mask, mask_lhs: Mask, mask_rhs: Mask) -> mx.array:
-    out, lhs, rhs = (None if mask is None else mx.array(mask) for mask in (mask_out, mask_lhs, mask_rhs))
-    return mx.block_masked_mm(a, b, block_size, out, lhs, rhs)
-
-
-def _chosen_body(m: Any, a: Any, b: Any, block_size: int, **masks: Mask) -> Any:
+def _chosen_body(m: Any, a: Any, b: Any, block_size: int, **masks: Indices | None) -> Any:
     def known(name: str, shape: tuple[int, ...]) -> Any:
         mask = masks[name]
-        return np.ones(shape, bool) if mask is None else _blocks(np.array(mask), shape, block_size)
+        return np.ones(shape, bool) if mask is None else _blocks(mask.numpy, shape, block_size)
 
     a, b = m.where(known("mask_lhs", a.shape), a, 0), m.where(known("mask_rhs", b.shape), b, 0)
     found = m.matmul(a, b)
@@ -44,7 +39,7 @@ def _fits(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:
     (a, b), size = shapes, parameters["block_size"]
     wanted = {"mask_out": (a[-2], b[-1]), "mask_lhs": a[-2:], "mask_rhs": b[-2:]}
     return all(
-        parameters[name] is None or np.shape(parameters[name]) == tuple(-(-n // size) for n in shape)
+        parameters[name] is None or parameters[name].numpy.shape == tuple(-(-n // size) for n in shape)
         for name, shape in wanted.items()
     )
 
@@ -70,23 +65,30 @@ OPERATIONS = (
         formats=("float32",),
         orders=2,
         slow=True,
+        text="mx.block_masked_mm(a, b, {block_size}, mask_out, mask_lhs, mask_rhs)",
     ),
-    Operation(
-        name="mx.block_masked_mm[masks of truths]",
-        arguments=("a", "b"),
-        call=_chosen,
-        body=_chosen_body,
+    by_text(
+        "mx.block_masked_mm[masks of truths]",
+        "mx.block_masked_mm(a, b, {block_size}, {mask_out}, {mask_lhs}, {mask_rhs})",
+        _chosen_body,
+        "a",
+        "b",
         shapes=(((2, 33), (33, 1)), ((1, 3), (3, 2)), ((33, 1), (1, 2))),
         parameters={
             "block_size": (32, 64),
-            "mask_out": (None, ((True,),), ((False,),), ((True,), (False,))),
-            "mask_lhs": (((True, False),), None, ((False, True),), ((False,),), ((False,), (True,))),
-            "mask_rhs": (None, ((False,), (True,)), ((True,),)),
+            "mask_out": (None, Indices(((True,),)), Indices(((False,),)), Indices(((True,), (False,)))),
+            "mask_lhs": (
+                Indices(((True, False),)),
+                None,
+                Indices(((False, True),)),
+                Indices(((False,),)),
+                Indices(((False,), (True,))),
+            ),
+            "mask_rhs": (None, Indices(((False,), (True,))), Indices(((True,),))),
         },
+        values={},
         valid=_fits,
         tolerance=_SUM,
-        formats=("float32",),
         orders=2,
-        slow=True,
     ),
 )

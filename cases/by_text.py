@@ -93,7 +93,8 @@ def refusing(name: str, text: str, instead: Callable[..., mx.array], body: Body,
 
 def _filled(text: str, parameters: Mapping[str, Any]) -> str:
     """The text with its parameters, as `Operation` shows it."""
-    return text.format(**{name: value if isinstance(value, str) else repr(value) for name, value in parameters.items()})
+    shown = {name: value if isinstance(value, str) else repr(value) for name, value in parameters.items()}
+    return text.format(**{name: value.replace("mlx.core.", "mx.") for name, value in shown.items()})
 
 
 @cache

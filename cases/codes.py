@@ -1,63 +1,66 @@
 """Weights in codes of a few bits, as MLX's documentation describes them: what the codes stand for.
 
-The codes are made here and unpacked by nobody but MLX, so that both sides start from the same numbers.
+The words that hold the codes are made by a rule that is as short in MLX as it is here, so that a script can show them.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from math import prod
 from typing import Any
 
-import mlx.core as mx
 import numpy as np
 from numpy.typing import NDArray
 
-GROUP = {"affine": 64, "mxfp4": 32, "nvfp4": 16, "mxfp8": 32}
-"""Mode -> so many numbers have a scale in common, where nothing else is said."""
+GROUP = {"mxfp4": 32, "nvfp4": 16, "mxfp8": 32}
+"""Mode -> so many numbers have a scale in common."""
 
-BITS = {"affine": 4, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
-"""Mode -> bits of a code, where nothing else is said."""
+BITS = {"mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
+"""Mode -> bits of a code."""
 
 SHARED = 6 * 448
 """A scale that all numbers share is given in this unit: the largest float of four bits times the largest of eight."""
 
-
-def codes(shape: tuple[int, ...], mode: str, bits: int) -> NDArray[np.int64]:
-    """Codes that differ, in no order. There is none for NaN."""
-    found = np.arange(int(np.prod(shape))).reshape(shape) * 37 % 101 % 2**bits
-    return np.where((mode == "mxfp8") & (found & 127 == 127), 1, found)
-
-
-@cache
-def packed(shape: tuple[int, ...], mode: str, bits: int) -> mx.array:
-    """The codes in words of 32 bits, ``[..., bits * columns / 32]``: one after another, the lowest bit first."""
-    digits = codes(shape, mode, bits)[..., None] >> np.arange(bits) & 1
-    stream = digits.reshape(*shape[:-1], -1, 32)
-    return mx.array((stream << np.arange(32)).sum(-1).astype(np.uint32))
+# Of the multiples of this number modulo 2^32, the first hundred have no byte that stands for NaN.
+_FACTOR = 1569523951
+# Codes of scales near 1: exponents plus 127 or, for ``nvfp4``, floats of eight bits.
+_FIRST = {"mxfp4": 124, "nvfp4": 52, "mxfp8": 124}
 
 
-def elements(shape: tuple[int, ...], mode: str, bits: int) -> NDArray[Any]:
-    """What the codes stand for before they are scaled, as objects."""
-    found = codes(shape, mode, bits)
-    if mode != "affine":
-        exponent = 2 if bits == 4 else 4
-        found = _floats(found, exponent, bits - 1 - exponent)
-    return np.array(found.tolist(), object)
+def words_text(count: str, rows: str) -> str:
+    """So many words of 32 bits in so many rows, as they are written; both are expressions."""
+    return f"(mx.arange({count}).astype(mx.uint32) * {_FACTOR}).reshape({rows}, -1)"
 
 
-def scales(shape: tuple[int, ...], mode: str) -> tuple[mx.array, NDArray[Any]]:
-    """Scales of the modes in which they are codes of eight bits themselves: the codes, and what they stand for.
+def scales_text(count: str, rows: str, mode: str) -> str:
+    """So many codes of scales in so many rows, as they are written; both are expressions."""
+    return f"(mx.arange({count}) * 5 % 7 + {_FIRST[mode]}).astype(mx.uint8).reshape({rows}, -1)"
 
-    Powers of two, coded by their exponents plus 127, or (``nvfp4``) small floats with three bits behind the point.
-    """
-    found = np.arange(int(np.prod(shape))).reshape(shape) * 5 % 7
-    if mode == "nvfp4":
-        coded = found + 52
-        numbers = _floats(coded, 4, 3)
-    else:
-        coded = found + 124
-        numbers = 2.0 ** (coded - 127)
-    return mx.array(coded.astype(np.uint8)), np.array(numbers.tolist(), object)
+
+def codes(shape: tuple[int, ...], bits: int) -> NDArray[np.int64]:
+    """The codes in the words: one after another, the lowest bit first."""
+    words = np.arange(prod(shape) * bits // 32, dtype=np.int64) * _FACTOR % 2**32
+    digits = words[:, None] >> np.arange(32) & 1
+    return (digits.reshape(*shape, bits) << np.arange(bits)).sum(-1)
+
+
+def elements(shape: tuple[int, ...], mode: str, bits: int = 0) -> NDArray[Any]:
+    """What the codes stand for before they are scaled, as objects: themselves in the mode ``affine``, or floats."""
+    if mode == "affine":
+        return np.array(codes(shape, bits).tolist(), object)
+    exponent = 2 if BITS[mode] == 4 else 4
+    return np.array(_floats(codes(shape, BITS[mode]), exponent, BITS[mode] - 1 - exponent).tolist(), object)
+
+
+def scales(shape: tuple[int, ...], mode: str) -> NDArray[Any]:
+    """What the codes of scales stand for: powers of two or, for ``nvfp4``, floats with three bits behind the point."""
+    code = np.arange(prod(shape)).reshape(shape) * 5 % 7 + _FIRST[mode]
+    return np.array((_floats(code, 4, 3) if mode == "nvfp4" else 2.0 ** (code - 127)).tolist(), object)
+
+
+def matrix(shape: tuple[int, ...], mode: str) -> NDArray[Any]:
+    """What codes with their scales stand for in a mode other than ``affine``."""
+    groups = (*shape[:-1], shape[-1] // GROUP[mode])
+    return np.repeat(scales(groups, mode), GROUP[mode], -1) * elements(shape, mode)
 
 
 def _floats(code: NDArray[np.int64], exponent: int, fraction: int) -> NDArray[np.float64]:

@@ -7,133 +7,125 @@ import mlx.core as mx
 import numpy as np
 
 from audit.case import Tolerance
-from audit.operation import REAL_FORMATS, Operation, Shapes, Values
+from audit.operation import REAL_FORMATS, Operation, Shapes
 from cases import codes
+from cases.by_text import by_text
 
 _ROUNDED = Tolerance(terms=2, reason="a product and a sum, each of which rounds")
 
 # How far a number may be from what its code stands for, in units of the largest of its group: half the widest gap
-# between two codes, or what the largest code lacks. In the affine mode the ends give way by up to a code, so that zero
-# has one.
+# between two codes, or what the largest code lacks.
 _SPANS = {"mxfp4": 1 / 2, "nvfp4": 1 / 4, "mxfp8": 1 / 4}
 
 
-def _affine(scales: mx.array, biases: mx.array, group_size: int | None, bits: int | None) -> mx.array:
-    shape = (*scales.shape[:-1], scales.shape[-1] * (group_size or 64))
-    return mx.dequantize(codes.packed(shape, "affine", bits or 4), scales, biases, group_size, bits)
+_WORDS = codes.words_text("scales.size * ({group_size} or 64) * ({bits} or 4) // 32", "*scales.shape[:-1]")
 
 
-def _affine_body(m: Any, scales: Any, biases: Any, group_size: Any, bits: Any) -> Any:  # noqa: ARG001
+def _affine(m: Any, scales: Any, biases: Any, group_size: int | None, bits: int | None) -> Any:  # noqa: ARG001
     size = group_size or 64
     shape = (*scales.shape[:-1], scales.shape[-1] * size)
     return np.repeat(scales, size, -1) * codes.elements(shape, "affine", bits or 4) + np.repeat(biases, size, -1)
 
 
-def _floats(x: mx.array, mode: str, dtype: Any, global_scale: float | None) -> mx.array:
-    size = codes.GROUP[mode]
-    packed, scales = codes.packed((1, 2 * size), mode, codes.BITS[mode]), codes.scales((1, 2), mode)[0]
-    shared = None if global_scale is None else mx.array(global_scale)
-    found = mx.dequantize(packed, scales, mode=mode, dtype=dtype, global_scale=shared)
-    return x * found[0, : x.size].astype(x.dtype)
+def _floats(mode: str) -> Operation:
+    """A vector times what the codes of a matrix of one row stand for."""
+    words = codes.words_text(f"32 * {codes.BITS[mode]} // 32", "1")
+    scales = codes.scales_text(f"32 // {codes.GROUP[mode]}", "1", mode)
+    shared = (None, 2.0) if mode == "nvfp4" else (None,)
 
+    def body(m: Any, x: Any, mode: str, dtype: Any, global_scale: float | None) -> Any:  # noqa: ARG001
+        found = x * codes.matrix((32,), mode)
+        return found if global_scale is None else found * m.divide(global_scale, codes.SHARED)
 
-def _floats_body(m: Any, x: Any, mode: str, dtype: Any, global_scale: float | None) -> Any:  # noqa: ARG001
-    size = codes.GROUP[mode]
-    found = np.repeat(codes.scales((1, 2), mode)[1], size, 1) * codes.elements((1, 2 * size), mode, codes.BITS[mode])
-    shared = 1 if global_scale is None else m.divide(global_scale, codes.SHARED)
-    return x * (found[0, : x.size] * shared)
-
-
-def _exists(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:  # noqa: ARG001
-    """Only the mode ``nvfp4`` has a scale that all share."""
-    return parameters["global_scale"] is None or parameters["mode"] == "nvfp4"
-
-
-def _close(w: mx.array, group_size: int | None, bits: int | None, mode: str, global_scale: float | None) -> mx.array:
-    """Whether what each code stands for is as near as its mode allows."""
-    shared = None if global_scale is None else mx.array(global_scale)
-    found = mx.quantize(w, group_size, bits, mode, global_scale=shared)
-    biases = found[2] if mode == "affine" else None
-    back = mx.dequantize(found[0], found[1], biases, group_size, bits, mode, shared, w.dtype)
-    size = group_size or codes.GROUP[mode]
-    exact = w.astype(mx.float32)
-    largest = mx.repeat(mx.abs(exact.reshape(*w.shape[:-1], -1, size)).max(-1), size, axis=-1)
-    # Half precision adds its own roundings.
-    span = 1 / 64 + (2 / (2 ** (bits or 4) - 1) if mode == "affine" else _SPANS[mode])
-    return mx.less_equal(mx.abs(back.astype(mx.float32) - exact), span * largest).astype(w.dtype)
-
-
-def _in_groups(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:
-    """Whether rows are groups, and the mode has such groups, codes and a scale that all share."""
-    mode, size, bits = parameters["mode"], parameters["group_size"], parameters["bits"]
-    own = mode == "affine" or (size in (None, codes.GROUP[mode]) and bits in (None, codes.BITS[mode]))
-    return own and shapes[0][-1] % (size or codes.GROUP[mode]) == 0 and _exists(shapes, parameters)
-
-
-OPERATIONS = (
-    Operation(
-        name="mx.dequantize",
-        arguments=("scales", "biases"),
-        call=_affine,
-        body=_affine_body,
-        shapes=(((1, 1), (1, 1)), ((2, 1), (2, 1)), ((1, 2), (1, 2)), ((2, 1, 1), (2, 1, 1))),
-        parameters={"group_size": (32, None, 128), "bits": (None, 2, 8, 3, 5, 6)},
-        tolerance=_ROUNDED,
-        formats=REAL_FORMATS,
-        orders=2,
-        slow=True,
-    ),
-    Operation(
-        name="mx.dequantize[of small floats]",
-        arguments=("x",),
-        call=_floats,
-        body=_floats_body,
-        shapes=(((32,),), ((30,),)),
-        parameters={
-            "mode": ("mxfp4", "nvfp4", "mxfp8"),
-            "dtype": (None, mx.float32, mx.float16),
-            "global_scale": (None, 2.0),
-        },
-        values={"x": Values(scaled=False)},
-        valid=_exists,
+    return by_text(
+        f"mx.dequantize[{mode}]",
+        f"x * mx.dequantize({words}, {scales}, mode='{{mode}}', dtype={{dtype}}, global_scale="
+        f"{'mx.array({global_scale}) if {global_scale} else None'})[0].astype(x.dtype)",
+        body,
+        "x",
+        shapes=(((32,),),),
+        parameters={"mode": (mode,), "dtype": (None, mx.float32, mx.float16), "global_scale": shared},
         tolerance=_ROUNDED,
         formats=("bfloat16", "float32"),
         orders=1,
-        text="x * mx.dequantize(codes, scales, mode='{mode}', dtype={dtype}, global_scale={global_scale})[0, :x.size]",
-        note="A vector is multiplied by what the codes stand for.",
+    )
+
+
+# Whether what each code stands for is as near as its mode allows.
+_CLOSE = (
+    "(lambda q, largest: (mx.abs(mx.dequantize(*q, {group_size}, {bits}, '{mode}', {global_scale}, w.dtype)"
+    ".astype(mx.float32) - w.astype(mx.float32)) <= {span} * largest).astype(w.dtype))"
+    "(((*mx.quantize(w, {group_size}, {bits}, '{mode}', global_scale={global_scale}), None)[:3]), "
+    "mx.repeat(mx.abs(w.astype(mx.float32)).reshape(*w.shape[:-1], -1, {size}).max(-1), {size}, axis=-1))"
+)
+
+
+def _quantized(mode: str, formats: tuple[str, ...], **parameters: tuple[Any, ...]) -> Operation:
+    return by_text(
+        "mx.quantize" if mode == "affine" else f"mx.quantize[{mode}]",
+        _CLOSE,
+        lambda m, w, **given: 0 * w + 1,  # noqa: ARG005
+        "w",
+        shapes=(((1, 64),), ((2, 32),), ((1, 2, 128),)),
+        parameters={"mode": (mode,), **parameters},
+        valid=_in_groups,
+        tolerance=Tolerance(),
+        formats=formats,
+        orders=1,
+        note="One where what a code stands for is as near to its number as the mode allows, zero elsewhere.",
+    )
+
+
+def _in_groups(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:
+    """Whether rows are groups, and the span is that of the codes."""
+    size, bits, span = parameters["group_size"], parameters["bits"], parameters["span"]
+    whole = size or codes.GROUP.get(parameters["mode"], 64)
+    narrow = parameters["mode"] != "affine" or span == _span(bits or 4)
+    return shapes[0][-1] % whole == 0 and parameters["size"] == whole and narrow
+
+
+def _span(bits: int) -> float:
+    """How far a number may be from its code, in units of the largest of its group: a code and what formats round off.
+
+    The ends of a range give way by up to a code, so that zero has one.
+    """
+    return 2 / (2**bits - 1) + 1 / 64
+
+
+OPERATIONS = (
+    by_text(
+        "mx.dequantize",
+        f"mx.dequantize({_WORDS}, scales, biases, {{group_size}}, {{bits}})",
+        _affine,
+        "scales",
+        "biases",
+        shapes=(((1, 1), (1, 1)), ((2, 1), (2, 1)), ((1, 2), (1, 2)), ((2, 1, 1), (2, 1, 1))),
+        parameters={"group_size": (32, None, 128), "bits": (None, 2, 8, 3, 5, 6)},
+        values={},
+        tolerance=_ROUNDED,
+        formats=REAL_FORMATS,
+        orders=2,
+    ),
+    *map(_floats, codes.GROUP),
+    _quantized(
+        "affine",
+        ("float16", "bfloat16", "float32"),
+        group_size=(None, 32, 128),
+        bits=(None, 2, 8),
+        global_scale=(None,),
+        size=(64, 32, 128),
+        span=tuple(map(_span, (4, 2, 8))),
     ),
     *(
-        Operation(
-            name=name,
-            arguments=("w",),
-            call=_close,
-            body=lambda m, w, **given: 0 * w + 1,  # noqa: ARG005
-            shapes=(((1, 64),), ((2, 32),), ((1, 2, 128),)),
-            parameters=parameters,
-            values={"w": Values(scaled=False)},
-            valid=_in_groups,
-            formats=formats,
-            orders=1,
-            text="mx.quantize(w, {group_size}, {bits}, '{mode}', global_scale={global_scale})",
-            slow=True,
-            note="One where what a code stands for is as near to its number as the mode allows, zero elsewhere.",
+        _quantized(
+            mode,
+            REAL_FORMATS,
+            group_size=(None,),
+            bits=(None,),
+            global_scale=(None, "mx.array(2.0)") if mode == "nvfp4" else (None,),
+            size=(codes.GROUP[mode],),
+            span=(span + 1 / 64,),
         )
-        for name, formats, parameters in (
-            (
-                "mx.quantize",
-                ("float16", "bfloat16", "float32"),
-                {"group_size": (None, 32, 128), "bits": (None, 2, 8), "mode": ("affine",), "global_scale": (None,)},
-            ),
-            (
-                "mx.quantize[into small floats]",
-                REAL_FORMATS,
-                {
-                    "group_size": (None,),
-                    "bits": (None,),
-                    "mode": ("mxfp4", "nvfp4", "mxfp8"),
-                    "global_scale": (None, 2.0),
-                },
-            ),
-        )
+        for mode, span in _SPANS.items()
     ),
 )

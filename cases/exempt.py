@@ -214,6 +214,7 @@ COVERED_BY: Mapping[str, str] = {
 
 KEYWORDS: Mapping[str, str] = {
     "stream": "where it is computed, not what",
+    "mx.gather_qmm.global_scale": "is not computed on the CPU",
     "key": "random numbers are compared under one key",
     "input_dims": "follows from the shapes",
     "output_dims": "follows from the shapes",
