@@ -14,7 +14,7 @@ from planted.plant import At
 _VJP = At()
 _COMPLEX = At(("vjp", "jvp"), ("complex64",))
 _HALF = At(("vjp", "jvp"), ("float16", "bfloat16"))
-_LONG = At(("vjp", "jvp"), ("float16", "bfloat16"), ("long",), size="default")
+_LONG = At(("vjp", "jvp"), ("float16",), ("long",), size="default")
 
 
 def _t(x: mx.array) -> mx.array:

@@ -14,7 +14,7 @@ from planted.plant import At
 from planted.wrong_reductions import _axes, _count, _kept
 
 _HALF = At(("vjp", "jvp"), ("float16", "bfloat16"))
-_LONG = At(("vjp", "jvp"), ("float16", "bfloat16"), ("long",), size="default")
+_LONG = At(("vjp", "jvp"), ("float16",), ("long",), size="default")
 
 
 def _moved(x: mx.array, axis: Any) -> mx.array:
@@ -251,7 +251,7 @@ RIGHT_REDUCTIONS = (
         "long rows in float32",
         "mx.softmax[start of a long row, precise=True]",
         _long_softmax,
-        At(("vjp", "jvp"), ("float16", "bfloat16"), size="default"),
+        At(("vjp", "jvp"), ("bfloat16",), size="default"),
     ),
     formula(
         "with the softmax",
