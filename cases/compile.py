@@ -99,6 +99,40 @@ OPERATIONS = (
         orders=1,
     ),
     by_text(
+        "mx.compile[of a reversed view]",
+        "mx.compile({fun})(x)",
+        lambda m, x, fun: {"a[::-1] +": 2 * x[::-1] + x, "a[::-1, ::-1]": x[::-1] * x, "a.at": 3 * x}[  # noqa: ARG005
+            next(key for key in ("a[::-1] +", "a[::-1, ::-1]", "a.at") if key in fun)
+        ],
+        "x",
+        shapes=(((3, 1),), ((2, 1),)),
+        parameters={
+            "fun": (
+                "lambda a: 2 * a[::-1] + a",
+                "lambda a: a[::-1, ::-1] * a",
+                "lambda a: a.at[::-1].add(2 * a[::-1])",
+            )
+        },
+        orders=1,
+    ),
+    by_text(
+        "mx.compile[of a chain]",
+        # What is fused may round elsewhere, but by no more.
+        "mx.compile(lambda a: a * mx.sigmoid(1.5 * a) + mx.tanh(a))(x)",
+        lambda m, x: x * m.sigmoid(1.5 * x) + m.tanh(x),
+        "x",
+        formats=("float16", "bfloat16", "float32"),
+        orders=1,
+    ),
+    by_text(
+        "mx.compile[of a choice]",
+        "mx.compile(lambda a: a.max(axis=0) * a)(x)",
+        lambda m, x: m.max(x, 0) * x,
+        "x",
+        shapes=(((3, 2),),),
+        orders=1,
+    ),
+    by_text(
         "mx.compile[of a mapped function]",
         "mx.compile(mx.vmap(lambda a, b: a * b.sum() * b, in_axes=(0, None)))(x, y)",
         lambda m, x, y: x * m.sum(y) * y,
