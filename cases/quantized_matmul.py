@@ -25,8 +25,9 @@ def _affine(m: Any, x: Any, scales: Any, biases: Any, transpose: bool, group_siz
 
 def _fits(shapes: Shapes, parameters: Mapping[str, Any]) -> bool:
     x, scales, _ = shapes
-    columns = scales[-1] * (parameters["group_size"] or 64)
-    return x[-1] == (columns if parameters["transpose"] else scales[-2])
+    size = parameters["group_size"] or 64
+    # Long rows are asked for as sums only.
+    return x[-1] == scales[-1] * size if parameters["transpose"] else x[-1] == scales[-2] and size == 32
 
 
 def _floats(mode: str) -> Operation:
