@@ -15,6 +15,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from audit.run import preamble
+
 
 def shared() -> Path | None:
     """The folder of whole kernels below the temporary folder, kept between runs; None if there can be none."""
@@ -36,6 +38,7 @@ def provide(temporary: Path, whole: Path | None) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for path in source.glob("*.so"):
         _link(path, target / path.name)
+    preamble.link(target, source)
 
 
 class Kernels:
@@ -64,6 +67,8 @@ class Kernels:
             for name in new:
                 _link(self._place / name, self._whole / name)
         self.count += len(new)
+        if new and self._whole is not None and self.count >= preamble.WORTHWHILE:
+            preamble.compile_header(self._whole)
 
     def _present(self) -> frozenset[str]:
         if self._place is None or not self._place.is_dir():
