@@ -160,6 +160,7 @@ class Taker:
         lift = np.frexp(np.abs(weights).max(axis=1))[1].astype(np.int64) - 1
         weights = np.ldexp(weights, -lift[:, None])
         exact = np.ones(rows, bool)
+        additions = (weights.shape[1] + order + 2) * np.finfo(float).eps
         for k in range(order + 1):
             shift = (order / 2 - k) * np.ldexp(1.0, step)
             moved = []
@@ -174,7 +175,8 @@ class Taker:
             values, errors = source(moved, weights.shape)
             coefficient = comb(order, k)
             total += (-1) ** k * coefficient * (weights * values).sum(axis=1)
-            rounding += coefficient * (np.abs(weights) * errors).sum(axis=1)
+            # The sums here are rounded as well: once a product, and once an addition.
+            rounding += coefficient * (np.abs(weights) * (errors + additions * np.abs(values))).sum(axis=1)
         line = Line(self.batch.function, tuple(primals), tuple(directions), np.ldexp(1.0, step))
         remainder = largest_derivatives(line, half_width=order / 2, order=order + 2)
         truncation = order / 24 * (np.abs(weights) * remainder).sum(axis=1)
@@ -244,6 +246,8 @@ def _step(primals: list[Floats], directions: list[Floats], bits: int) -> NDArray
     largest = np.zeros(rows)
     steepest = np.zeros(rows)
     for primal, direction in zip(primals, directions, strict=True):
+        if not primal.size:
+            continue
         size, slope = np.abs(primal).reshape(rows, -1), np.abs(direction).reshape(rows, -1)
         moving = (slope > 0) & (size > 0)
         ratio = np.where(moving, size / np.where(slope > 0, slope, 1.0), np.inf)

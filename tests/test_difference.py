@@ -134,3 +134,30 @@ def test_mismatches_say_whether_the_value_is_wrong_too(factor: float, wrong: boo
     assert sum(row["witness"] is not None for row in rows) == WITNESSED_MISMATCHES
     whole = replace(question, witness_all=True, forwards={})
     assert all(row["witness"] is not None for row in compare(whole, implementation, references).to_pylist())
+
+
+def test_the_sum_of_a_difference_is_rounded_too() -> None:
+    # Linear, so that nothing but roundings separates the difference of right values from the right derivative.
+    rng = np.random.default_rng(1)
+    points, weights = np.zeros((40, 3)), rng.integers(-15, 16, (40, 3)) / 8
+    linear = Function(
+        "f", ("a",), lambda m, a: m.multiply(a, 1 / 3) + m.multiply(m.sum(a), 1 / 7), "f", elementwise=False
+    )
+    asked = Batch("witness", linear, FLOAT64, Mode("vjp", (0,)), (points,), (weights,))
+    references = References()
+    (answer,) = references.enclose(asked)
+    taker = Differences(references).of(asked)
+    assert taker is not None
+    taken = taker._take(answer, np.arange(120), taker._certified).witness()
+    assert np.isfinite(taken.value).all()
+    assert taker._apart(answer, np.arange(120), taken).size == 0
+
+
+def test_an_argument_without_elements_gives_no_trouble() -> None:
+    body = Function("f", ("a", "b"), lambda m, a, b: m.multiply(a, 2) + m.sum(b), "f", elementwise=False)
+    primals = (np.ones((2, 3)), np.ones((2, 0)))
+    asked = Batch("witness", body, FLOAT32, Mode("vjp", (0,)), primals, (np.ones((2, 3)),))
+    references = References()
+    (answer,) = references.enclose(asked)
+    witness = taken(asked, answer, references)
+    assert np.abs(witness.value - 2).max() < 1e-3
