@@ -61,13 +61,13 @@ def _elementwise(
         if operation.orders >= 2:
             for kind in SECOND if base else SECOND[:1]:
                 yield from _batch(operation, function, few.mild(), fmt, Mode(kind, operation.traced))
-        if operation.orders >= 3 and base:
-            yield from _batch(operation, function, few.mild(), fmt, Mode("third", operation.traced))
         whole = size == "nightly" or fmt.name in WHOLE
+        if operation.orders >= 3 and base and whole:
+            yield from _batch(operation, function, few.mild(), fmt, Mode("third", operation.traced))
         for traced in _subsets(operation) if whole else ():
             for kind in ("vjp", "jvp"):
                 yield from _batch(operation, function, few, fmt, Mode(kind, traced))
-        if base and whole and fmt.parts == 1 and points.group == "range":
+        if base and _compiled(operation, fmt, size) and points.group == "range":
             for kind in ("vjp", "jvp"):
                 yield from _batch(operation, function, few, fmt, Mode(kind, operation.traced), wrap="compile")
 
@@ -91,6 +91,12 @@ def _small(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
                 yield from _batch(operation, function, arrays.plain(place, 1), fmt, Mode("second-rr", operation.traced))
             continue
         yield from _base(operation, function, place, size)
+
+
+def _compiled(operation: Operation, fmt: Format, size: str) -> bool:
+    """Whether compiled functions are asked: each costs kernels, and so a default run has them in one format."""
+    single = next((name for name in WHOLE if name in operation.formats), "")
+    return size == "nightly" or (size == "default" and fmt.name == single)
 
 
 def _chosen(number: int, fmt: Format, size: str) -> bool:
@@ -162,7 +168,7 @@ def _variants(operation: Operation, function: Function, place: Place, plain: Poi
         for asked in (forward, mode):
             yield from _batch(operation, function, rows, fmt, asked, layout="broadcast")
     yield from _batch(operation, function, first, fmt, mode, wrap="checkpoint")
-    if size != "quick":
+    if _compiled(operation, fmt, size) and not operation.elementwise:
         yield from _batch(operation, function, plain, fmt, mode, wrap="compile")
     if operation.mapped:
         yield from _mapped(operation, function, place, plain)
