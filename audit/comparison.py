@@ -33,7 +33,9 @@ SHARED_POINTS = 512
 
 # How MLX says that there is no rule.
 MISSING = re.compile(
-    r"not (yet )?implemented|\bNYI\b|no (jvp|vjp) |cannot calculate (jvp|vjp) with respect to", re.IGNORECASE
+    r"not (yet )?(been )?implemented|\bNYI\b|no (jvp|vjp) |cannot (calculate (jvp|vjp) with respect to|vmap over)"
+    r"|not (yet )?supported|unsupported data type|only (supports?|handle) ",
+    re.IGNORECASE,
 )
 
 # In a scale family so many mismatches of a batch get a central difference; in a named series every row does.

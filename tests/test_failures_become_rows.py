@@ -126,11 +126,21 @@ def test_the_message_says_what_was_raised_in_one_line() -> None:
         NotImplementedError("later"),
         ValueError("[Divide] vjp not implemented."),
         RuntimeError("NOT IMPLEMENTED"),
+        ValueError("[Convolution::eval] got unsupported data type."),
+        ValueError("[conv] Can only handle groups != 1 in 1D or 2D convolutions."),
+        RuntimeError("[GatherMM::eval] Currently only supports float32."),
+        ValueError("[sigmoid] Not supported for complex64."),
+        ValueError("[searchsorted] Cannot vmap over the sorted sequence, only over the values being searched for."),
     ],
     ids=repr,
 )
 def test_what_is_not_there_is_unimplemented(error: Exception) -> None:
     assert {row["verdict"] for row in rows_of(with_divide(raising(error)))} == {"unimplemented"}
+
+
+@pytest.mark.parametrize("text", ["unsupported operand type(s) for +", "[reshape] Cannot reshape array", "only 3 axes"])
+def test_other_errors_are_no_excuse(text: str) -> None:
+    assert {row["verdict"] for row in rows_of(with_divide(raising(TypeError(text))))} == {"raises"}
 
 
 def test_what_mlx_itself_has_no_rule_for_is_unimplemented() -> None:
