@@ -54,7 +54,7 @@ def _operation(name: str, method: str, shapes: tuple[Shapes, ...], *indices: Any
         parameters={"index": indices},
         values={"value": Values(low=0.0)} if divides else {},
         tolerance=_SUM,
-        formats=_ALL if method in ("add", "subtract", "multiply") else REAL_FORMATS,
+        formats=REAL_FORMATS if method in ("maximum", "minimum") else _ALL,
         also=("mx.array.at", "mx.ArrayAt.__getitem__"),
         valid=_valid,
         text=f"x.at[{{index}}].{method}(value)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mlx.core as mx
 
 from audit.operation import REAL_FORMATS, Homogeneous, Operation, Values
-from cases.matrices import ELIMINATION, EXPONENTS, FORMATS, NEAR, moved, moved_exactly, text
+from cases.matrices import ELIMINATION, EXPONENTS, NEAR, moved, moved_exactly, text
 
 OPERATIONS = (
     Operation(
@@ -27,7 +27,7 @@ OPERATIONS = (
         parameters=EXPONENTS,
         values={"a": NEAR["a"]},
         tolerance=ELIMINATION,
-        formats=FORMATS,
+        formats=REAL_FORMATS,
         text=text("mx.linalg.slogdet(A)[1]"),
     ),
     Operation(
@@ -39,7 +39,7 @@ OPERATIONS = (
         parameters=EXPONENTS,
         values={"a": NEAR["a"]},
         tolerance=ELIMINATION,
-        formats=FORMATS,
+        formats=REAL_FORMATS,
         text=text("mx.linalg.slogdet(A)[0]"),
     ),
     Operation(
@@ -52,6 +52,7 @@ OPERATIONS = (
         symmetries=(Homogeneous({"a": 1, "b": 1}),),
         valid=lambda shapes, p: all(-len(s) <= p["axis"] < len(s) and s[p["axis"]] in (2, 3) for s in shapes),
         tolerance=ELIMINATION,
+        formats=(*REAL_FORMATS, "complex64"),
     ),
     Operation(
         name="mx.hadamard_transform",
@@ -62,6 +63,6 @@ OPERATIONS = (
         parameters={"scale": (None, 1.0, -0.5)},
         symmetries=(Homogeneous({"x": 1}),),
         tolerance=ELIMINATION,
-        formats=("float16", "bfloat16", "float32"),
+        formats=("float16", "bfloat16", "float32", "complex64"),
     ),
 )

@@ -256,25 +256,71 @@ VALUES: Mapping[str, int] = {
 }
 """Keyword, or ``name.keyword`` -> how many values it has in all, where the signature does not say it."""
 
+_FOURIER = tuple(
+    f"mx.fft.{name}"
+    for name in (
+        *("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn"),
+        *("irfft", "irfft2", "irfftn", "stft", "istft"),
+    )
+)
+_SPECTRA = {"spectra are complex64: float32 is asked along with it, other formats are converted first": _FOURIER}
+
 FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "complex64": {
         "complex numbers have no order": (
+            "mx.ArrayAt.maximum",
+            "mx.ArrayAt.minimum",
+            "mx.argmax",
+            "mx.argmin",
+            "mx.argpartition",
+            "mx.argsort",
             "mx.bitwise_and",
             "mx.bitwise_invert",
             "mx.bitwise_or",
             "mx.bitwise_xor",
             "mx.clip",
+            "mx.cummax",
+            "mx.cummin",
             "mx.floor_divide",
             "mx.greater",
             "mx.greater_equal",
             "mx.less",
             "mx.less_equal",
+            "mx.max",
             "mx.maximum",
+            "mx.median",
+            "mx.min",
             "mx.minimum",
+            "mx.minmax",
+            "mx.partition",
+            "mx.searchsorted",
+            "mx.sort",
+            "mx.topk",
+            "mx.unique",
+        ),
+        "its result is a truth value or a count": (
+            "mx.all",
+            "mx.any",
+            "mx.count_nonzero",
+            "mx.isneginf",
+            "mx.isposinf",
         ),
         "codes stand for real numbers": ("mx.dequantize",),
+        "recurrences of real gates": ("mx.fast.gated_delta_update",),
+        "no rule in any format: its values are asked for real numbers": ("mx.linalg.eigh",),
+        "random numbers are real; what is complex is made of two real ones": (
+            "mx.random.categorical",
+            "mx.random.multivariate_normal",
+            "mx.random.normal",
+            "mx.random.permutation",
+            "mx.random.randint",
+            "mx.random.truncated_normal",
+            "mx.random.uniform",
+        ),
+        "a method of mx.var and mx.std, which are asked": ("mx.array.std", "mx.array.var"),
     },
-    "float16": {
+    "float16": _SPECTRA
+    | {
         "steps are whole numbers, and rates are float32 whatever they are for": (
             "optim.cosine_decay",
             "optim.exponential_decay",
@@ -283,7 +329,8 @@ FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "optim.step_decay",
         ),
     },
-    "bfloat16": {
+    "bfloat16": _SPECTRA
+    | {
         "steps are whole numbers, and rates are float32 whatever they are for": (
             "optim.cosine_decay",
             "optim.exponential_decay",
@@ -292,7 +339,14 @@ FORMATS_LEFT_OUT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "optim.step_decay",
         ),
     },
-    "float64": {
+    "float32": _SPECTRA,
+    "float64": _SPECTRA
+    | {
+        "random numbers are drawn in single precision": (
+            "mx.random.multivariate_normal",
+            "mx.random.truncated_normal",
+            "mx.random.uniform",
+        ),
         "steps are whole numbers, and rates are float32 whatever they are for": (
             "optim.cosine_decay",
             "optim.exponential_decay",

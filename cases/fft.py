@@ -36,11 +36,11 @@ def _several_fit(shapes: Shapes, parameters: Any) -> bool:
     return len({a % rank for a in axes}) == len(axes) and all(-rank <= a < rank for a in axes)
 
 
-def _transform(name: str, **declared: Any) -> Operation:
+def _transform(name: str, title: str = "", **declared: Any) -> Operation:
     """One of MLX's transforms; its namesake in the reference takes the same parameters."""
     several = not name.endswith("fft")
     given = {
-        "name": f"mx.fft.{name}",
+        "name": f"mx.fft.{name}{title}",
         "arguments": ("x",),
         "call": lambda x, **parameters: getattr(mx.fft, name)(x, **parameters),
         "body": lambda m, x, **parameters: getattr(m, name)(x, **parameters),
@@ -63,6 +63,17 @@ OPERATIONS = (
     _transform("ifft2"),
     _transform("fftn", parameters=_ANY_AXES),
     _transform("ifftn", parameters=_ANY_AXES),
+    *(
+        _transform(name, "[of real numbers]", kinds=("real",), result="complex", **more)
+        for name, more in (
+            ("fft", {}),
+            ("ifft", {}),
+            ("fft2", {}),
+            ("ifft2", {}),
+            ("fftn", {"parameters": _ANY_AXES}),
+            ("ifftn", {"parameters": _ANY_AXES}),
+        )
+    ),
     _transform("rfft", kinds=("real",), result="complex"),
     _transform("irfft", kinds=("complex",), result="real", shapes=_SHAPES[:2], valid=_leaves_something),
     _transform("rfft2", kinds=("real",), result="complex"),

@@ -7,7 +7,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from audit.operation import Operation, Permutation, Shift
+from audit.operation import Operation, Permutation, Shift, Values
 from cases.fitting import nonempty_axes_fit
 from cases.indices import Indices
 from cases.tolerances import SHIFTED_EXPONENTIALS
@@ -47,5 +47,19 @@ OPERATIONS = (
         symmetries=(Shift("x", gain=1),),
         tolerance=SHIFTED_EXPONENTIALS,
         text="mx.logsumexp(mx.where({kept}, x, -mx.inf), axis=-1)",
+    ),
+    Operation(
+        name="mx.logsumexp[of complex numbers]",
+        arguments=("x",),
+        call=lambda x, axis: mx.exp(mx.logsumexp(x, axis=axis)),
+        body=lambda m, x, axis: m.sum(m.exp(np.asarray(x)), axis),
+        shapes=(((2, 3),), ((4,),)),
+        parameters={"axis": (-1, None)},
+        values={"x": Values(exponents=(-150, 5))},
+        symmetries=(Permutation(("x",), axis=-1),),
+        tolerance=SHIFTED_EXPONENTIALS,
+        formats=("complex64",),
+        text="mx.exp(mx.logsumexp(x, axis={axis}))",
+        note="Its logarithm has many values, which differ by whole turns: what is asked is the same for all of them.",
     ),
 )

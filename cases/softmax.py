@@ -8,7 +8,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
-from audit.operation import Operation, Permutation, Shapes, Shift
+from audit.operation import REAL_FORMATS, Operation, Permutation, Shapes, Shift
 from cases.fitting import nonempty_axes_fit
 from cases.indices import Indices
 from cases.tolerances import SHIFTED_EXPONENTIALS
@@ -33,6 +33,7 @@ OPERATIONS = (
         parameters={"axis": (-1, None, 0, (0, 1)), "precise": (False, True)},
         symmetries=_SYMMETRIES,
         tolerance=SHIFTED_EXPONENTIALS,
+        formats=(*REAL_FORMATS, "complex64"),
         valid=nonempty_axes_fit,
     ),
     *(
