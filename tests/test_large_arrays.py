@@ -106,3 +106,13 @@ def test_states_of_a_large_array() -> None:
     x[0, 7] = np.inf
     (answer,) = References().enclose(batch(NORMAL, "vjp", (0,), [x], [np.ones((1, COUNT))]))
     assert (answer.real.state == State.UNDEFINED).all()
+
+
+def test_a_step_beside_a_tie_of_huge_numbers_accuses_nobody() -> None:
+    # The step that is small beside such numbers is far beyond the region in which the weights change.
+    cumulative = function("lcse(x)", "x", lambda m, x: m.logcumsumexp(np.asarray(x), -1), elementwise=False)
+    tied = np.full((1, 3), 2.0**1000)
+    references = References()
+    (answer,) = references.enclose(batch(cumulative, "vjp", (0,), [tied], [np.array([[0.0, 0.0, -1.125]])]))
+    assert references.disagreements == []
+    assert answer.real.to_format(FLOAT32).value == pytest.approx([-0.375] * 3)

@@ -33,6 +33,8 @@ STEP_BITS, LARGEST_STEP_BITS = 100, 3200
 ELEMENTS = 64
 # The two steps agree if they differ by this little, relative to the value.
 SHARP_BITS = 60
+# A step is close to the point if it is that small beside 1, the size at which functions bend.
+CLOSE_BITS = 20
 
 # Operations with a branch cut: next to it a difference goes from one branch to the other.
 CUT = frozenset({"arctan2", *(name for name in OPERATIONS if name.endswith(".real"))})
@@ -71,6 +73,7 @@ class Opinion:
         # A function may add 1 to anything.
         self._spread = max(*exponents, 0, 0) - min(*exponents, 0, 0)
         self._smallest = min(exponents) if exponents else 0
+        self._largest = max((e for p in self._primals for e in np.frexp(np.abs(p).reshape(-1))[1].tolist()), default=0)
 
     def disagreement(self, lanes: Sequence[Enclosures]) -> str:
         """What speaks against the enclosures of the results, or an empty string.
@@ -98,6 +101,8 @@ class Opinion:
             except (ZeroDivisionError, ValueError, OverflowError) as reason:
                 return f"mpmath finds no value: {reason}"
             last = self._step_bits >= LARGEST_STEP_BITS
+            # At a tie of huge numbers, a step beside which 1 is nothing gives the mean of two slopes, and sharply so.
+            close = self._step_bits > self._largest + CLOSE_BITS
             open_ = []
             for (look, factors), (value, error) in zip(looks, found, strict=True):
                 right, radius = self._combined(factors, lanes)
@@ -108,7 +113,7 @@ class Opinion:
                 lost = not value and 0 < abs(right) < self._mp.ldexp(1, -self._step_bits)
                 if lost and last:
                     continue
-                if not agrees and not lost and (sharp or last):
+                if not agrees and not lost and ((sharp and close) or last):
                     return (
                         f"mpmath gives {self._mp.nstr(value, 20)} +- {self._mp.nstr(error, 3)}, "
                         f"the enclosure is {self._mp.nstr(right, 20)}"
