@@ -84,6 +84,15 @@ def baseline_of(name: str, device: str) -> dict[str, Any]:
     return read_baseline(path)
 
 
+def known_defects(device: str) -> dict[str, Any]:
+    """The defects of the installed MLX's baseline, by id; none if it has no baseline."""
+    from audit.report.environment import environment
+    from audit.run.baseline import name_of, read_baseline
+
+    path = BASELINES / name_of(environment(device)["mlx"], device)
+    return {entry["id"]: entry for entry in read_baseline(path)["defects"]} if path.exists() else {}
+
+
 def hold(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> int:
     """Hold a report against a baseline, and say what is new and gone; the exit status.
 

@@ -53,6 +53,10 @@ Baseline = Annotated[
         help="Hold the defects against a baseline, auto: that of this MLX and device. Status 1 only if some are new.",
     ),
 ]
+Afresh = Annotated[
+    bool,
+    typer.Option("--afresh", help="Shrink every defect anew, also those of which the baseline has the simplest input."),
+]
 
 
 def audit(
@@ -102,6 +106,7 @@ def run(
     resume: Resume = False,
     workers: Workers = None,
     baseline: Baseline = "",
+    afresh: Afresh = False,
 ) -> None:
     """Audit the implementations that are named.
 
@@ -116,7 +121,7 @@ def run(
     names = tuple(dict.fromkeys(implementations or ["mlx"]))
     selection = Selection(keyword, tuple(formats or ()), names, size_of(quick=quick, nightly=nightly), seed)
     after = names[1] if len(names) > 1 else None
-    done, _ = _perform(selection, device, output, after, resume=resume, workers=workers)
+    done, _ = _perform(selection, device, output, after, resume=resume, workers=workers, afresh=afresh)
     report = done.reports.by_implementation[selection.implementations[0]]
     say(*in_words(report))
     _complete(done)
@@ -127,9 +132,17 @@ def run(
 
 
 def _perform(
-    selection: Selection, device: str, output: Path | None, after: str | None, *, resume: bool, workers: int | None
+    selection: Selection,
+    device: str,
+    output: Path | None,
+    after: str | None,
+    *,
+    resume: bool,
+    workers: int | None,
+    afresh: bool = False,
 ) -> tuple[Done, Request]:
     """Do a run and print what came of it."""
+    from audit.commands.defects import known_defects
     from audit.run import plan
     from audit.run.expected import listed
     from audit.run.folders import Request, latest, new_folder
@@ -140,7 +153,13 @@ def _perform(
     try:
         with progress_of(request.plan) as progress:
             done = perform(
-                request, folder, listed(BASELINE), resume=resume, workers=workers_of(workers), progress=progress
+                request,
+                folder,
+                listed(BASELINE),
+                resume=resume,
+                workers=workers_of(workers),
+                known={} if afresh else known_defects(request.device),
+                progress=progress,
             )
     except Stopped as stopped:
         say(str(stopped))

@@ -25,7 +25,7 @@ from audit.defects.again import Asker, is_wrong, place_of
 from audit.defects.classes import Class
 from audit.defects.defect import rule_of
 from audit.defects.evidence import Bucket, Cell, Evidence, Tally
-from audit.defects.opinion import estimate
+from audit.defects.opinion import kinked
 from audit.defects.subjects import Subject, Subjects
 from audit.errors import AuditError
 from audit.formats import lookup
@@ -39,7 +39,6 @@ BESIDE = (Class.RANGE, Class.CANCELLATION, Class.PRECISION)
 # Classes of a rule that is wrong at ordinary points: what else it does elsewhere follows.
 EVERYWHERE = (Class.VALUE, Class.DROPPED, Class.CONJUGATE)
 
-_MISSING = re.compile(r"not (yet )?(been )?implemented|cannot calculate|not supported|unsupported", re.IGNORECASE)
 _SHAPES = re.compile(r"shape|broadcast|dimension|axis|axes|size|reshape", re.IGNORECASE)
 
 # Points of more numbers than this are not looked at for kinks.
@@ -180,8 +179,7 @@ class Classifier:
         cell, row = bucket.key.cell, bucket.rows[0][1]
         if rule_of(cell.mode) not in ("vjp", "jvp") or len(row["primals"]) > SMALL:
             return False
-        found = estimate(place_of(row, self.subjects[cell.case, cell.function]))
-        return found is not None and found.kinked
+        return kinked(place_of(row, self.subjects[cell.case, cell.function]))
 
     def _plainly_right(self, bucket: Bucket, told: Class | None) -> bool:
         """Whether the same question is right at the same points without transform and in contiguous arrays.
@@ -310,7 +308,7 @@ def _question(cell: Cell) -> Cell:
 
 def _spoken(verdict: str, message: str) -> Class | None:
     """The class that verdict and message tell by themselves."""
-    if verdict == "unimplemented" or (verdict == "raises" and _MISSING.search(message)):
+    if verdict == "unimplemented":
         return Class.MISSING
     if verdict in ("shape", "dtype") or (verdict == "raises" and _SHAPES.search(message)):
         return Class.SHAPE

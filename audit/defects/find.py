@@ -21,6 +21,7 @@ from audit.defects.defect import Defect
 from audit.defects.evidence import Evidence, Parts, gather
 from audit.defects.finding import Finding, missing_to_json, unconfirmed_to_json
 from audit.defects.grouping import conserved, group
+from audit.defects.known import recognised
 from audit.defects.line import best_line
 from audit.defects.shrinking import in_simplest_format, shrink
 from audit.defects.subjects import Subject, Subjects, split_name
@@ -66,16 +67,34 @@ class Findings:
         }
 
 
-def stored(path: Path) -> Parts:
+def joined(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What was found apart, as `Findings.to_json` has it, as if it had been found together."""
+
+    def order(entry: Mapping[str, Any]) -> tuple[str, str]:
+        return entry.get("operation", ""), entry["id"]
+
+    names = ("defects", "missing", "unconfirmed")
+    whole: dict[str, Any] = {
+        name: sorted((entry for part in found for entry in part[name]), key=order) for name in names
+    }
+    whole["conventions"] = sorted(
+        (entry for part in found for entry in part["conventions"]), key=lambda entry: entry["operation"]
+    )
+    whole["operations"] = dict(sorted((name, seen) for part in found for name, seen in part["operations"].items()))
+    return whole
+
+
+def stored(path: Path, groups: Sequence[int] | None = None) -> Parts:
     """The rows of a sealed file in parts, one row group at a time.
 
     Args:
         path: of ``rows.parquet``.
+        groups: the row groups that are read; None for all.
     """
 
     def parts(columns: Sequence[str] | None) -> Iterator[pa.Table]:
         with pq.ParquetFile(path) as file:
-            for index in range(file.num_row_groups):
+            for index in range(file.num_row_groups) if groups is None else groups:
                 yield file.read_row_group(index, columns=None if columns is None else list(columns))
 
     return parts
@@ -89,6 +108,7 @@ def find_defects(
     *,
     patched: Sequence[str] = (),
     as_found: Collection[str] = (),
+    known: Mapping[str, Mapping[str, Any]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Findings:
     """Distinct defects from the rows of a run, each shrunk, with safe bands, a reproducer and a second method.
@@ -100,6 +120,7 @@ def find_defects(
         references: right values for what is asked again.
         patched: implementations of the same run in which one primitive is repaired.
         as_found: ids of defects that are not asked again, since that ends the process.
+        known: defects of a baseline by id: their shrunk inputs are asked again, and not shrunk anew.
         progress: called with the id of each defect that is looked at.
 
     Raises:
@@ -122,7 +143,10 @@ def find_defects(
         if progress:
             progress(defect.name)
         try:
-            finding = examine(defect, subjects, asker, as_found=defect.name in as_found)
+            finding = None
+            if defect.name not in as_found and known and defect.name in known:
+                finding = recognised(defect, known[defect.name], subjects, asker)
+            finding = finding or examine(defect, subjects, asker, as_found=defect.name in as_found)
         except Exception as error:  # noqa: BLE001  what goes wrong with one defect must not hide the others
             failures.append(f"{defect.name} could not be examined: {type(error).__name__}: {error}")
             finding = examine(defect, subjects, asker, as_found=True)

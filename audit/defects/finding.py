@@ -32,6 +32,7 @@ class Finding:
         bands: by format.
         line: in words, what the exponents of the bands scale.
         confirmation: what independent methods say.
+        kept: bands as the JSON report has them, where they are those of a baseline.
     """
 
     defect: Defect
@@ -41,6 +42,7 @@ class Finding:
     bands: Mapping[str, Band] = field(default_factory=dict)
     line: str = ""
     confirmation: Confirmation = field(default_factory=lambda: Confirmation(()))
+    kept: Mapping[str, Any] | None = None
 
     @property
     def sentence(self) -> str:
@@ -76,7 +78,7 @@ class Finding:
             "right": None if right is None else [part.to_json() for part in right],
             "got": [fmt.hex(part) for part in got] if got is not None else row["message"],
             "verdict": row["verdict"],
-            "safe_band": {name: band.to_json() for name, band in self.bands.items()} or None,
+            "safe_band": self.kept or {name: band.to_json() for name, band in self.bands.items()} or None,
             "safe_band_scales": self.line or None,
             "seen_in": [seen.to_json() for seen in defect.seen_in()],
             "suspected": sorted(defect.suspected),

@@ -28,6 +28,9 @@ STEP_BITS = (80, 200, 600)
 # A difference is good if its two step widths agree to this many bits.
 SHARP_BITS = 40
 
+# Of our own, since the precision of mpmath's global one is anybody's; making one takes longer than an opinion.
+_CONTEXT: Any = MPContext()
+
 # One component of one array moves: (array, flat index, imaginary, slope).
 Move = tuple[int, int, bool, Any]
 
@@ -94,9 +97,21 @@ def estimate(place: Place) -> Estimate | None:
         return None
 
 
+def kinked(place: Place) -> bool:
+    """Whether a first derivative is not the same to both sides; False where mpmath cannot tell.
+
+    Args:
+        place: the question, of one point.
+    """
+    try:
+        return _Opinion(place).kinked()
+    except Exception:  # noqa: BLE001  an operation without mpmath's help, a pole, a branch: there is no opinion
+        return False
+
+
 class _Opinion:
     def __init__(self, place: Place) -> None:
-        self._mp: Any = MPContext()
+        self._mp = _CONTEXT
         self._place, self._batch = place, place.batch
         self._axes = mapped_axes(self._batch)
         self._arithmetic = Arithmetic(self._apply)
@@ -107,7 +122,7 @@ class _Opinion:
         parts = [self._part(imaginary=False)]
         if self._batch.format_of(self._place.argument).parts == 2:
             parts.append(self._part(imaginary=True))
-        return Estimate(parts, self._mp, kinked=self._kinked())
+        return Estimate(parts, self._mp, kinked=self.kinked())
 
     def _part(self, *, imaginary: bool) -> tuple[Any, Any]:
         found = (self._mp.mpf(0), self._mp.inf)
@@ -121,7 +136,7 @@ class _Opinion:
                 break
         return found
 
-    def _kinked(self) -> bool:
+    def kinked(self) -> bool:
         """Whether a first derivative is not the same to both sides."""
         directions = self._directions(imaginary=False)
         if len(directions) != 1:

@@ -214,8 +214,8 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def _bands(bands: Mapping[str, Sequence[int | None]] | None) -> str:
+def _bands(bands: Mapping[str, Entry] | None) -> str:
     if not bands:
         return ""
-    name, (low, high) = next(iter(bands.items()))
-    return f"2^{low} and 2^{high} ({name})" if low is not None else "nowhere"
+    name, band = next(iter(bands.items()))
+    return f"2^{band['low']} and 2^{band['high']} ({name})" if band["low"] is not None else "nowhere"

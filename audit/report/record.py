@@ -16,6 +16,8 @@ from audit.rows import Shape, read_formats, read_shapes
 
 Number = tuple[float, ...]
 
+_ASKED = ("group", "function", "format", "mode", "traced", "argument", "element", "layout", "wrap", "shapes")
+
 _DIGITS = Context(prec=25, Emax=10**6, Emin=-(10**6))
 _BOUND = Context(prec=2, rounding=ROUND_UP, Emax=10**6, Emin=-(10**6))
 
@@ -84,6 +86,34 @@ def inputs(row: Mapping[str, Any]) -> tuple[list[Input], list[Input]]:
     formats = [lookup(name) for name in read_formats(row["shapes"], row["format"])]
     named = _split(list(arguments.items()), row["primals"], formats[: len(arguments)])
     return named, _split([("", shape) for shape in weights], row["weights"], formats[len(arguments) :])
+
+
+def from_json(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row asks, from what a JSON report says of it: enough to ask it again.
+
+    Args:
+        content: a row as `audit.report.json_report.row_to_json` has it.
+
+    Raises:
+        AuditError: its shapes cannot be read.
+    """
+    formats = [lookup(name) for name in read_formats(content["shapes"], content["format"])]
+    count = len(content["primals"])
+    asked = {name: content[name] for name in _ASKED} | {"got_format": content.get("got_format") or content["format"]}
+    return asked | {
+        "primals": _bits(list(content["primals"].values()), formats[:count]),
+        "weights": _bits(content["weights"], formats[count:]),
+        "tolerance": content["tolerance_ulps"],
+        "right": content["right"],
+    }
+
+
+def _bits(arrays: Sequence[Sequence[str]], formats: Sequence[Format]) -> list[int]:
+    return [
+        int(bits)
+        for array, fmt in zip(arrays, formats, strict=True)
+        for bits in fmt.to_bits(np.array([float.fromhex(text) for text in array]))
+    ]
 
 
 def got_format(row: Mapping[str, Any]) -> Format:

@@ -1,7 +1,8 @@
-"""The defects of a finished run, looked for in a process of their own.
+"""The defects of a finished run, looked for in processes of their own.
 
-Shrinking asks MLX at points that no run has asked, and MLX may end the process, or not answer. The one that looks for
-defects writes down which it is at; where it dies, another one starts and takes that defect as it was found.
+Shrinking asks MLX at points that no run has asked, and MLX may end the process, or not answer. A process claims one
+part of the run after another and writes down which defect it is at; where it dies, another one starts and takes that
+defect as it was found. What is found does not depend on how many processes there are.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +30,12 @@ from audit.watch import WATCH
 # So many defects may end the process.
 DEATHS = 12
 _POLL = 0.2
+_TASK, _AT = "task.json", "at"
 
 
-def examined(
-    folder: Path, implementation: str, patched: Sequence[str], device: str, references: Path | None
-) -> tuple[dict[str, Any], list[str]]:
-    """Defects, missing rules and conventions as the JSON report has them, and what is contradictory, a sentence each.
+@dataclass(frozen=True)
+class Inquiry:
+    """Where defects are looked for.
 
     Args:
         folder: of a sealed run.
@@ -40,49 +43,99 @@ def examined(
         patched: implementations of the run in which one primitive is repaired.
         device: ``"cpu"`` or ``"gpu"``.
         references: folder of the right values that are kept between runs.
+        known: defects that are known, by id, with their shrunk inputs; they are asked again and not shrunk anew.
+    """
+
+    folder: Path
+    implementation: str
+    patched: Sequence[str]
+    device: str
+    references: Path | None
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+
+def examined(inquiry: Inquiry, workers: int = 1) -> tuple[dict[str, Any], list[str]]:
+    """Defects, missing rules and conventions as the JSON report has them, and what is contradictory, a sentence each.
+
+    Args:
+        inquiry: where they are looked for.
+        workers: processes.
 
     Raises:
         AuditError: they cannot be found; the message has the last line of what was said.
     """
+    from audit.defects.apart import apart
+    from audit.defects.find import joined
+    from audit.defects.subjects import registered
+
+    rows = inquiry.folder / "rows.parquet"
+    parts = apart(rows, registered())
+    if inquiry.patched:
+        # What the repair of one primitive makes right is listed under that one.
+        parts = [sorted(index for part in parts for index in part)]
+    with tempfile.TemporaryDirectory(prefix="gradaudit-") as name:
+        scratch = Path(name)
+        write_json(scratch / _TASK, _task(inquiry, rows, parts, scratch))
+        lanes = max(min(workers, len(parts)), 1)
+        with ThreadPoolExecutor(lanes) as threads:
+            for done in [threads.submit(_lane, inquiry, scratch, lane) for lane in range(lanes)]:
+                done.result()
+        found = [json.loads(_result(scratch, index).read_text()) for index in range(len(parts))]
+    return joined([part["found"] for part in found]), [text for part in found for text in part["contradictions"]]
+
+
+def _task(inquiry: Inquiry, rows: Path, parts: list[list[int]], scratch: Path) -> dict[str, Any]:
+    return {
+        "rows": str(rows),
+        "parts": parts,
+        "implementation": inquiry.implementation,
+        "patched": list(inquiry.patched),
+        "device": inquiry.device,
+        "references": str(inquiry.references) if inquiry.references else None,
+        "known": dict(inquiry.known),
+        "kernels": str(shared() or ""),
+        "scratch": str(scratch),
+    }
+
+
+def _lane(inquiry: Inquiry, scratch: Path, lane: int) -> None:
+    """One process, and those that take its place, until every part is claimed."""
+    own = scratch / f"lane-{lane}"
+    own.mkdir()
     left: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="gradaudit-") as scratch:
-        task = Path(scratch) / "task.json"
-        for _ in range(DEATHS + 1):
-            request = {
-                "rows": str(folder / "rows.parquet"),
-                "implementation": implementation,
-                "patched": list(patched),
-                "device": device,
-                "references": str(references) if references else None,
-                "as_found": left,
-                "kernels": str(shared() or ""),
-                "at": str(Path(scratch) / "at"),
-                "result": str(Path(scratch) / "result.json"),
-            }
-            write_json(task, request)
-            status, said = _run(task, Path(scratch))
-            if status == 0:
-                found = json.loads(Path(request["result"]).read_text())
-                return found["found"], found["contradictions"]
-            at = Path(request["at"])
-            if status > 0 or not at.exists() or at.read_text() in left:
-                raise AuditError(f"The defects of {folder} could not be found: {said}")
-            left.append(at.read_text())
-    raise AuditError(f"The defects of {folder} could not be found: MLX ended the process at {', '.join(left)}.")
+    for _ in range(DEATHS + 1):
+        write_json(own / "left.json", left)
+        status, said = _run(scratch, own)
+        if status == 0:
+            return
+        at = own / _AT
+        part, _, name = at.read_text().partition(" ") if at.exists() else ("", "", "")
+        if status > 0 or not name or name in left:
+            raise AuditError(f"The defects of {inquiry.folder} could not be found: {said}")
+        left.append(name)
+        _claim(scratch, int(part)).unlink()
+    raise AuditError(f"The defects of {inquiry.folder} could not be found: MLX ended the process at {', '.join(left)}.")
 
 
-def _run(task: Path, scratch: Path) -> tuple[int, str]:
+def _claim(scratch: Path, part: int) -> Path:
+    return scratch / f"part-{part}.claim"
+
+
+def _result(scratch: Path, part: int) -> Path:
+    return scratch / f"part-{part}.json"
+
+
+def _run(scratch: Path, own: Path) -> tuple[int, str]:
     """Exit status of a process that does the task, negative if it died or had to be ended; and its last words."""
     # Another one for each: who dies may leave half a kernel.
-    temporary = Path(tempfile.mkdtemp(dir=scratch))
+    temporary = Path(tempfile.mkdtemp(dir=own))
     provide(temporary, shared())
-    board, output = Board(scratch / "board"), scratch / "output"
+    board, output = Board(own / "board"), own / "output"
     environment = os.environ | {"TMPDIR": str(temporary)}
     # What is printed there is no part of what this process prints.
     with output.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(task)], stdout=file, stderr=file, env=environment
-        )
+        command = [sys.executable, "-m", __name__, str(scratch / _TASK), str(own)]
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
     try:
         attention = Attention(board, process.pid, PATIENCE)
         while process.poll() is None and not attention.overdue():
@@ -95,7 +148,17 @@ def _run(task: Path, scratch: Path) -> tuple[int, str]:
     return status, (lines or [f"exit status {status}"])[-1]
 
 
-def _main(task: Path) -> None:
+def _claimed(scratch: Path, parts: int) -> Iterator[int]:
+    """Parts that nobody else has, claimed one after another."""
+    for part in range(parts):
+        try:
+            _claim(scratch, part).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        yield part
+
+
+def _main(path: Path, own: Path) -> None:
     from audit.defects import find_defects
     from audit.defects.find import stored
     from audit.defects.subjects import registered
@@ -103,30 +166,34 @@ def _main(task: Path) -> None:
     from audit.reference import References
 
     end_with(os.getppid())
-    request = json.loads(task.read_text())
-    WATCH.told = Board(task.with_name("board")).turn
+    task, left = json.loads(path.read_text()), json.loads((own / "left.json").read_text())
+    scratch = Path(task["scratch"])
+    WATCH.told = Board(own / "board").turn
     import mlx.core as mx
 
     # Of an absent device there are no rows that could be wrong.
-    mx.set_default_device(mx.gpu if request["device"] == "gpu" and mx.is_available(mx.gpu) else mx.cpu)
-    at, kernels = Path(request["at"]), Kernels(Path(request["kernels"]) if request["kernels"] else None)
+    mx.set_default_device(mx.gpu if task["device"] == "gpu" and mx.is_available(mx.gpu) else mx.cpu)
+    kernels = Kernels(Path(task["kernels"]) if task["kernels"] else None)
+    subjects = registered()
+    for part in _claimed(scratch, len(task["parts"])):
 
-    def note(name: str) -> None:
-        at.write_text(name)
+        def note(name: str, part: int = part) -> None:
+            (own / _AT).write_text(f"{part} {name}")
 
-    findings = find_defects(
-        stored(Path(request["rows"])),
-        IMPLEMENTATIONS[request["implementation"]],
-        registered(),
-        References(Path(request["references"]) if request["references"] else None),
-        patched=request["patched"],
-        as_found=request["as_found"],
-        progress=note,
-    )
-    content = {"found": findings.to_json(), "contradictions": list(findings.contradictions)}
-    Path(request["result"]).write_text(json.dumps(content))
-    kernels.publish()
+        findings = find_defects(
+            stored(Path(task["rows"]), task["parts"][part]),
+            IMPLEMENTATIONS[task["implementation"]],
+            subjects,
+            References(Path(task["references"]) if task["references"] else None),
+            patched=task["patched"],
+            as_found=left,
+            known=task["known"],
+            progress=note,
+        )
+        content = {"found": findings.to_json(), "contradictions": list(findings.contradictions)}
+        _result(scratch, part).write_text(json.dumps(content))
+        kernels.publish()
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
+    _main(Path(sys.argv[1]), Path(sys.argv[2]))

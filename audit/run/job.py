@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from audit.errors import AuditError, Unavailable
 from audit.files import read_json, write, write_json
@@ -18,7 +19,7 @@ from audit.report.folder import PICTURE, Remarks, Reports, write_reports
 from audit.report.json_report import Series
 from audit.report.markdown import ProbeRow
 from audit.run.device import choose_device
-from audit.run.examine import examined
+from audit.run.examine import Inquiry, examined
 from audit.run.execute import execute
 from audit.run.expected import Judged, judge_reports
 from audit.run.folders import Request, begin
@@ -67,6 +68,7 @@ def perform(
     *,
     resume: bool,
     workers: int | None = None,
+    known: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Done:
     """Do a run, or what is left of it, and write its reports.
@@ -77,6 +79,7 @@ def perform(
         baseline: ids of the mismatches that are listed for stock MLX.
         resume: go on with the run that the folder holds.
         workers: processes that ask MLX; None for as many as there are cores, 0 to ask it in this one.
+        known: defects of a baseline by id, whose shrunk inputs need not be looked for.
         progress: is told of each shard.
 
     Raises:
@@ -86,7 +89,7 @@ def perform(
     with locked(folder):
         begin(folder, request, resume=resume)
         try:
-            return _perform(request, folder, baseline, cores() if workers is None else workers, progress)
+            return _perform(request, folder, baseline, cores() if workers is None else workers, known or {}, progress)
         except KeyboardInterrupt:
             kept, planned = len(Store(folder).finished()), len(request.plan.shards)
             raise Stopped(
@@ -95,7 +98,14 @@ def perform(
             ) from None
 
 
-def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: int, progress: Progress | None) -> Done:
+def _perform(
+    request: Request,
+    folder: Path,
+    baseline: frozenset[str],
+    workers: int,
+    known: Mapping[str, Any],
+    progress: Progress | None,
+) -> Done:
     plan = choose_device(request.plan, request.device)
     store, keys = Store(folder), [shard.key for shard in plan.shards]
     if store.sealed.exists() and set(keys) - store.finished():
@@ -112,7 +122,11 @@ def _perform(request: Request, folder: Path, baseline: frozenset[str], workers: 
     if outcome.unkept:
         notes.append(f"Right values are not kept for the next run: {outcome.unkept}. Set GRADAUDIT_CACHE.")
     costs = _costs(folder)
-    found, doubts = examined(folder, request.before, _repaired(plan), request.device, cache_folder() / "references")
+    references = cache_folder() / "references"
+    begun = time.monotonic()
+    inquiry = Inquiry(folder, request.before, _repaired(plan), request.device, references, known)
+    found, doubts = examined(inquiry, workers)
+    costs.append(("seconds, looking for defects", f"{time.monotonic() - begun:.1f}"))
     failures += doubts
     notes = [*doubts, *notes]
     remarks = Remarks(environment(request.device), [_row(line) for line in table], notes, _patch_files(plan), costs)
