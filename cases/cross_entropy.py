@@ -94,7 +94,7 @@ OPERATIONS = (
         symmetries=(Shift("logits", 0),),
         tolerance=_SUM,
         valid=_fits,
-        long=(((1, 2048),),),
+        long=(((1, 2304),),),
         text="nn.losses.cross_entropy(logits, (logits.shape[{axis}] - 1 - 2 * mx.arange(logits.size // "
         "logits.shape[{axis}])).reshape(mx.sum(logits, {axis}).shape) % logits.shape[{axis}], None, {axis}, "
         "{label_smoothing}, {reduction!r})",

@@ -29,7 +29,7 @@ OPERATIONS = (
         formats=(*REAL_FORMATS, "complex64"),
         also=("mx.array.cumsum",),
         valid=axes_fit,
-        long=(((3000,),),),
+        long=(((2050,),),),
     ),
     *(
         Operation(

@@ -51,7 +51,7 @@ OPERATIONS = (
         shapes=(((2, 3), (4, 3)), ((3,), (2, 3)), ((2, 1, 2), (3, 2))),
         symmetries=(Homogeneous({"x": 1, "weight": 1}),),
         tolerance=_SUM,
-        long=(((1, 4096), (1, 4096)),),
+        long=(((1, 2304), (1, 2304)),),
         text="x @ weight.T",
     ),
 )

@@ -53,7 +53,7 @@ OPERATIONS = (
             "keepdims": (False, True),
         },
         valid=_vector_fits,
-        long=(((4096,),),),
+        long=(((2304,),),),
     ),
     _norm(
         "mx.linalg.norm[complex]",

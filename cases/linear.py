@@ -52,7 +52,7 @@ OPERATIONS = (
         shapes=(((2, 3), (2, 3), (2,)), ((3,), (1, 3), (1,)), ((2, 1, 2), (3, 2), (3,)), ((0, 2), (2, 2), (2,))),
         parameters={"add": (True, False)},
         tolerance=_SUM,
-        long=(((1, 4096), (1, 4096), (1,)),),
+        long=(((1, 2304), (1, 2304), (1,)),),
         text="x @ weight.T + bias * {add}",
     ),
     Operation(

@@ -35,7 +35,7 @@ OPERATIONS = (
         tolerance=SHIFTED_EXPONENTIALS,
         also=("mx.array.logsumexp",),
         valid=nonempty_axes_fit,
-        long=(((4096,),),),
+        long=(((2304,),),),
     ),
     Operation(
         name="mx.logsumexp[with minus infinity]",

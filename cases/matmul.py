@@ -62,7 +62,7 @@ OPERATIONS = (
         formats=_ALL,
         mixed=True,
         also=("mx.array.__matmul__",),
-        long=(((1, 4096), (4096, 1)),),
+        long=(((1, 2304), (2304, 1)),),
     ),
     Operation(
         name="mx.array.__imatmul__",

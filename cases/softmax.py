@@ -48,7 +48,7 @@ OPERATIONS = (
             formats=("float16", "bfloat16"),
             orders=1,
             mapped=False,
-            long=(((4096,),),),
+            long=(((2304,),),),
             text="mx.softmax(x, axis=-1, precise={precise})[:2]",
         )
         for precise in (False, True)

@@ -23,7 +23,7 @@ OPERATIONS = (
         formats=_ALL,
         also=("mx.array.sum",),
         valid=axes_fit,
-        long=(((4096,),),),
+        long=(((2304,),),),
     ),
     Operation(
         name="mx.mean",
@@ -39,6 +39,6 @@ OPERATIONS = (
         formats=_ALL,
         also=("mx.array.mean",),
         valid=nonempty_axes_fit,
-        long=(((4096,),),),
+        long=(((2304,),),),
     ),
 )

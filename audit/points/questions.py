@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -21,6 +22,9 @@ BROADCASTING: dict[int, tuple[Shapes, ...]] = {
     2: (((2, 3), (2, 3)), ((2, 1), (3,)), ((), (2,)), ((1,), (4,)), ((0, 2), (2,))),
     3: (((2, 3), (2, 3), (2, 3)), ((2, 1), (3,), ()), ((0,), (), (1,))),
 }
+# Long arrays are not asked for derivatives of which the rows would hold more numbers: there the long sum is in the
+# value, and the derivative with respect to each of its many terms has none.
+LARGEST = 17_000_000
 SECOND = ("second-rr", "second-fr", "second-rf")
 VIEWS = ("transposed", "strided", "reversed")
 
@@ -46,7 +50,17 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
         if fmt.name in ("float16", "bfloat16") and size != "quick":
             parameters = next(p for p in operation.combinations() if operation.valid(shapes, p))
             place, function = _place(operation, shapes, parameters, fmt)
-            yield from _first_order(operation, function, arrays.long(place), fmt)
+            for batch in _first_order(operation, function, arrays.long(place), fmt):
+                if _recorded(batch, place) <= LARGEST:
+                    yield batch
+
+
+def _recorded(batch: Batch, place: Place) -> int:
+    """How many numbers the rows of a batch hold: each has all primals and weights of its point."""
+    held = sum(array[0].size for array in (*batch.primals, *batch.weights))
+    backward = batch.mode.kind == "vjp"
+    elements = sum(batch.primals[i][0].size for i in batch.mode.traced) if backward else math.prod(place.result)
+    return batch.points * elements * held
 
 
 def _elementwise(
