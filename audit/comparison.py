@@ -39,7 +39,7 @@ MISSING = re.compile(
 )
 
 # In a scale family so many mismatches of a batch get a central difference; in a named series every row does.
-WITNESSED_MISMATCHES = 32
+WITNESSED_MISMATCHES = 8
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ class Taker:
         step = _step(primals, directions, fmt.precision // (order + 3))
         total, rounding = np.zeros(rows), np.zeros(rows)
         # The weights' common exponent is put back at the end: their products must not underflow.
-        lift = np.frexp(np.abs(weights).max(axis=1))[1].astype(np.int64) - 1
+        lift = np.frexp(np.abs(weights).max(axis=1, initial=0.0))[1].astype(np.int64) - 1
         weights = np.ldexp(weights, -lift[:, None])
         exact = np.ones(rows, bool)
         additions = (weights.shape[1] + order + 2) * np.finfo(float).eps

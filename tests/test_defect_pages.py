@@ -134,7 +134,7 @@ def test_tables_and_indices() -> None:
         "argument": "x",
         "class": "range",
         "formats": ["float32", "float16"],
-        "safe_band": {"float32": [-3, 4]},
+        "safe_band": {"float32": {"low": -3, "high": 4}},
     }
     assert (
         "| [`mx.a`](pages/mx.a-vjp-x-range.md) | vjp | x | range | float32, float16 | 2^-3 and 2^4 (float32) |"

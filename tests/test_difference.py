@@ -161,3 +161,15 @@ def test_an_argument_without_elements_gives_no_trouble() -> None:
     (answer,) = references.enclose(asked)
     witness = taken(asked, answer, references)
     assert np.abs(witness.value - 2).max() < 1e-3
+
+
+def test_a_result_without_elements_gives_no_trouble() -> None:
+    body = Function("f", ("a", "b"), lambda m, a, b: m.multiply(a, b), "f", elementwise=False)
+    primals = (np.ones((2, 3)), np.ones((2, 0, 3)))
+    asked = Batch("witness", body, FLOAT32, Mode("vjp", (0,)), primals, (np.ones((2, 0, 3)),))
+    references = References()
+    (answer,) = references.enclose(asked)
+    assert answer.shape == (3,)
+    # Whatever was wrong with it: nothing is summed, and the difference of nothing is exactly zero.
+    witness = taken(asked, answer, references)
+    assert witness.value.tolist() == [0.0] * 6

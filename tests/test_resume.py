@@ -162,13 +162,21 @@ def test_a_shard_that_a_loss_of_power_damaged_is_done_again(runs: Runs) -> None:
     assert (runs.folder / "rows.parquet").read_bytes() == undisturbed(runs)
 
 
+def told(folder: Path) -> dict[str, bytes]:
+    """The files of a run without the seconds of its last step, which is done again, and the digests that follow."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+    files["summary.md"] = re.sub(rb"\| seconds, looking for defects \|.*", b"", files["summary.md"])
+    assert (folder / "manifest.json").exists()
+    return files
+
+
 def test_reports_that_were_not_written_are_written(runs: Runs) -> None:
     runs.finish()
-    before = {path.name: path.read_bytes() for path in runs.folder.iterdir()}
+    before = told(runs.folder)
     for name in ("manifest.json", "summary.md", "before.json"):
         (runs.folder / name).unlink()
     runs.finish("--resume")
-    assert {path.name: path.read_bytes() for path in runs.folder.iterdir()} == before
+    assert told(runs.folder) == before
 
 
 def test_an_interrupt_from_the_terminal_ends_all_and_keeps_what_is_done(runs: Runs) -> None:

@@ -81,8 +81,8 @@ def _elementwise(
         for traced in _subsets(operation) if whole else ():
             for kind in ("vjp", "jvp"):
                 yield from _batch(operation, function, few, fmt, Mode(kind, traced))
-        if base and _compiled(operation, fmt, size) and points.group == "range":
-            for kind in ("vjp", "jvp"):
+        if base and _single(operation, fmt, size) and size != "quick" and points.group == "range":
+            for kind in ("vjp", "jvp") if size == "nightly" else ("vjp",):
                 yield from _batch(operation, function, few, fmt, Mode(kind, operation.traced), wrap="compile")
 
 
@@ -101,16 +101,15 @@ def _small(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
         place, function = _place(operation, shapes, parameters, fmt)
         if number:
             yield from _first_order(operation, function, arrays.plain(place, 2), fmt)
-            if operation.orders >= 2:
+            if operation.orders >= 2 and (size == "nightly" or number % 3 == 1):
                 yield from _batch(operation, function, arrays.plain(place, 1), fmt, Mode("second-rr", operation.traced))
             continue
         yield from _base(operation, function, place, size)
 
 
-def _compiled(operation: Operation, fmt: Format, size: str) -> bool:
-    """Whether compiled functions are asked: each costs kernels, and so a default run has them in one format."""
-    single = next((name for name in WHOLE if name in operation.formats), "")
-    return size == "nightly" or (size == "default" and fmt.name == single)
+def _single(operation: Operation, fmt: Format, size: str) -> bool:
+    """Whether this is the format in which every way of asking is tried: float32, or complex64 of what has only that."""
+    return size == "nightly" or fmt.name == next((name for name in WHOLE if name in operation.formats), "")
 
 
 def _chosen(number: int, fmt: Format, size: str) -> bool:
@@ -150,11 +149,13 @@ def _base(operation: Operation, function: Function, place: Place, size: str) -> 
     for subset in _subsets(operation):
         for kind in ("vjp", "jvp"):
             yield from _batch(operation, function, first, fmt, Mode(kind, subset))
-    yield from _variants(operation, function, place, plain, size)
+    if _single(operation, fmt, size):
+        yield from _variants(operation, function, place, plain, size)
 
 
-# In a default run, the formats in which every way of asking is tried; in the others, values and first derivatives over
-# the whole range, and second ones. Nightly runs try everything everywhere.
+# In a default run, the formats in which sets of traced arguments and third derivatives are asked, and in the first that
+# an operation has, layouts and transforms; in the others, values and first derivatives over the whole range, and second
+# ones. Nightly runs try everything everywhere.
 WHOLE = ("float32", "complex64")
 # For a format, the formats of the other arguments and of the result.
 MIXTURES = {"float16": ("float32", "float32"), "float32": ("bfloat16", "float32"), "bfloat16": ("float16", "float32")}
@@ -182,7 +183,7 @@ def _variants(operation: Operation, function: Function, place: Place, plain: Poi
         for asked in (forward, mode):
             yield from _batch(operation, function, rows, fmt, asked, layout="broadcast")
     yield from _batch(operation, function, first, fmt, mode, wrap="checkpoint")
-    if _compiled(operation, fmt, size) and not operation.elementwise:
+    if size != "quick" and not operation.elementwise:
         yield from _batch(operation, function, plain, fmt, mode, wrap="compile")
     if operation.mapped:
         yield from _mapped(operation, function, place, plain)

@@ -1,15 +1,15 @@
 """Right values, kept under the hash of all that determines them: program, inputs, the reference's own code.
 
-Three kinds of file: the columns of enclosures; the hulls of results that are sets; and outlines, which say what the
-columns of a question are, so that a column can be found without recording its program.
+Three kinds of entry: the columns of enclosures; the hulls of results that are sets; and outlines, which say what the
+columns of a question are, so that a column can be found without recording its program. They are rows of one SQLite
+database, which several processes read and write, and which survives the death of any of them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -26,6 +26,11 @@ from audit.reference.enclosure import Enclosures
 
 # Beyond this the columns used least recently are forgotten in memory; those on disk stay.
 MEMORY_BYTES = 128 * 2**20
+# Entries are written together once they are that many, or that many bytes: a transaction costs more than an entry.
+PENDING_ENTRIES, PENDING_BYTES = 512, 8 * 2**20
+# How long a process waits for another that writes, in seconds.
+PATIENCE = 60.0
+NAME = "references.sqlite"
 
 _FIELDS = tuple(field.name for field in fields(Enclosures))
 _RECORD = np.dtype(
@@ -113,8 +118,8 @@ class Outline:
 class Store:
     """Columns of enclosures by key, in memory and, if a folder is given, on disk.
 
-    A file that is truncated, foreign or damaged counts as absent. Files are written under another name and renamed,
-    so that a reader never sees half of one.
+    An entry that is truncated, foreign or damaged counts as absent, and so does a whole database. Entries reach the
+    disk when enough of them wait, and with `flush`.
 
     Attributes:
         unwritable: why values are kept in memory only, although there is a folder; empty as long as they are written.
@@ -127,6 +132,9 @@ class Store:
         self._bytes = 0
         self._hulls: dict[str, list[Corners]] = {}
         self._outlines: dict[str, list[Outline]] = {}
+        self._pending: dict[tuple[str, str], bytes] = {}
+        self._pending_bytes = 0
+        self._database: sqlite3.Connection | None = None
 
     def get(self, name: str, lanes: int, points: int) -> Enclosures | None:
         """The enclosures ``[lanes, points]`` kept under a key, None if there are none of that shape."""
@@ -165,25 +173,65 @@ class Store:
 
     def get_outlines(self, name: str) -> list[Outline] | None:
         """What the columns of a question are, if it was asked before."""
-        if name not in self._outlines and self._folder is not None:
+        if name not in self._outlines:
+            content = self._load(name, "outline")
+            if content is None:
+                return None
             try:
-                content = _checked(self._path(name, "outline").read_bytes())
                 found = [Outline(**entry) for entry in json.loads(content)]
-            except (OSError, ValueError, TypeError):
+            except (ValueError, TypeError):
                 return None
             self._outlines[name] = [
                 Outline(o.argument, tuple(o.shape), o.parts, o.count, o.text, tuple(o.arrays)) for o in found
             ]
-        return self._outlines.get(name)
+        return self._outlines[name]
 
     def put_outlines(self, name: str, outlines: Sequence[Outline]) -> None:
         """Keep what the columns of a question are."""
         self._outlines[name] = list(outlines)
         self._save(name, "outline", json.dumps([vars(outline) for outline in outlines]).encode())
 
-    def _path(self, name: str, kind: str) -> Path:
-        assert self._folder is not None
-        return self._folder / name[:2] / f"{name}.{kind}"
+    def flush(self) -> None:
+        """Write what waits to be written."""
+        pending, self._pending, self._pending_bytes = self._pending, {}, 0
+        if not pending or self._folder is None or self.unwritable:
+            return
+        try:
+            try:
+                self._insert(self._folder, pending)
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                # What is damaged as a whole is begun anew.
+                self._database = None
+                for name in (NAME, f"{NAME}-wal", f"{NAME}-shm"):
+                    (self._folder / name).unlink(missing_ok=True)
+                self._insert(self._folder, pending)
+        except (OSError, sqlite3.Error) as error:
+            self._database = None
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            self.unwritable = f"{self._folder / NAME} cannot be written to: {reason}"
+
+    def _insert(self, folder: Path, entries: dict[tuple[str, str], bytes]) -> None:
+        with self._opened(folder) as database:
+            database.executemany(
+                "insert or replace into kept values (?, ?, ?)",
+                ((name, kind, content) for (name, kind), content in entries.items()),
+            )
+
+    def _opened(self, folder: Path) -> sqlite3.Connection:
+        if self._database is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            database = sqlite3.connect(folder / NAME, timeout=PATIENCE)
+            # Others read while one writes; a loss of power may take the last entries, never those before.
+            database.execute("pragma journal_mode = wal")
+            database.execute("pragma synchronous = normal")
+            database.execute(
+                "create table if not exists kept "
+                "(name text, kind text, content blob, primary key (name, kind)) without rowid"
+            )
+            self._database = database
+        return self._database
 
     def _remember(self, name: str, column: Enclosures) -> None:
         if name in self._memory:
@@ -194,13 +242,32 @@ class Store:
             self._bytes -= _size(self._memory.popitem(last=False)[1])
 
     def _read(self, name: str, kind: str, dtype: np.dtype[Any]) -> NDArray[Any] | None:
-        if self._folder is None:
+        content = self._load(name, kind)
+        if content is None:
             return None
         try:
-            records = np.load(BytesIO(_checked(self._path(name, kind).read_bytes())), allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            records = np.load(BytesIO(content), allow_pickle=False)
+        except (ValueError, EOFError):
             return None
         return records if records.dtype == dtype else None
+
+    def _load(self, name: str, kind: str) -> bytes | None:
+        """What is kept under a key, None if nothing is, or nothing that can be believed."""
+        if self._folder is None:
+            return None
+        content = self._pending.get((name, kind))
+        if content is None and (self._database or (self._folder / NAME).exists()) and not self.unwritable:
+            try:
+                found = self._opened(self._folder).execute(
+                    "select content from kept where name = ? and kind = ?", (name, kind)
+                )
+                content = next((content for (content,) in found), None)
+            except (OSError, sqlite3.Error):
+                # What is wrong is told when it is written to.
+                self._database = None
+        if not isinstance(content, bytes) or _digest(content[_DIGEST_BYTES:]) != content[:_DIGEST_BYTES]:
+            return None
+        return content[_DIGEST_BYTES:]
 
     def _write(self, name: str, kind: str, records: NDArray[Any]) -> None:
         if self._folder is None:
@@ -212,10 +279,10 @@ class Store:
     def _save(self, name: str, kind: str, content: bytes) -> None:
         if self._folder is None or self.unwritable:
             return
-        try:
-            _replace(self._path(name, kind), content)
-        except OSError as error:
-            self.unwritable = f"{self._folder} cannot be written to: {error.strerror or error}"
+        self._pending[name, kind] = _digest(content) + content
+        self._pending_bytes += len(content)
+        if len(self._pending) >= PENDING_ENTRIES or self._pending_bytes >= PENDING_BYTES:
+            self.flush()
 
 
 def _size(column: Enclosures) -> int:
@@ -245,26 +312,5 @@ def _hulls(table: NDArray[Any]) -> list[Corners]:
     return found
 
 
-def _checked(content: bytes) -> bytes:
-    """What was written, without the digest before it.
-
-    Raises:
-        ValueError: it is not what was written.
-    """
-    digest, content = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-    if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() != digest:
-        raise ValueError("damaged")
-    return content
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest())
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()

@@ -175,6 +175,7 @@ def _main(path: Path, own: Path) -> None:
     mx.set_default_device(mx.gpu if task["device"] == "gpu" and mx.is_available(mx.gpu) else mx.cpu)
     kernels = Kernels(Path(task["kernels"]) if task["kernels"] else None)
     subjects = registered()
+    references = References(Path(task["references"]) if task["references"] else None)
     for part in _claimed(scratch, len(task["parts"])):
 
         def note(name: str, part: int = part) -> None:
@@ -184,7 +185,7 @@ def _main(path: Path, own: Path) -> None:
             stored(Path(task["rows"]), task["parts"][part]),
             IMPLEMENTATIONS[task["implementation"]],
             subjects,
-            References(Path(task["references"]) if task["references"] else None),
+            references,
             patched=task["patched"],
             as_found=left,
             known=task["known"],
@@ -192,6 +193,7 @@ def _main(path: Path, own: Path) -> None:
         )
         content = {"found": findings.to_json(), "contradictions": list(findings.contradictions)}
         _result(scratch, part).write_text(json.dumps(content))
+        references.keep()
         kernels.publish()
 
 

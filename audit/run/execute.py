@@ -135,6 +135,7 @@ class _Measured:
 
     def __exit__(self, *_: object) -> None:
         self.said()
+        self.references.keep()
         self.outcome.references.update({name: now - self._found[name] for name, now in self._counts().items()})
         self.outcome.unkept = self.references.unwritable
         self.kernels.publish()
