@@ -44,7 +44,8 @@ def to_mlx(x: NDArray[Any], fmt: Format, layout: Layout = "contiguous") -> mx.ar
     if layout == "broadcast" and x.ndim > 0 and len(x) and np.array_equal(x, np.broadcast_to(x[:1], x.shape)):
         return mx.broadcast_to(to_mlx(x[:1], fmt), x.shape)
     if fmt.parts == 2:
-        return mx.array(x.astype(np.complex64))
+        pairs = np.ascontiguousarray(x.astype(np.complex64)).reshape(-1).view(np.uint64)
+        return mx.array(pairs, dtype=mx.uint64).view(mx.complex64).reshape(x.shape)
     narrow, unsigned = _UNSIGNED[fmt.bits]
     bits = mx.array(fmt.to_bits(x).astype(narrow).reshape(-1), dtype=unsigned)
     return bits.view(DTYPES[fmt.name]).reshape(x.shape)

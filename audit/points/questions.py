@@ -43,7 +43,7 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
         single = ((),) * len(operation.arguments)
         existing = [p for p in operation.combinations() if operation.valid(single, p)]
         for number, parameters in enumerate(existing):
-            if not number or _chosen(number, fmt, size):
+            if not number or _chosen(operation, number, fmt, size):
                 yield from _elementwise(operation, parameters, fmt, size, base=number == 0)
     yield from _small(operation, fmt, size)
     for shapes in operation.long:
@@ -78,7 +78,7 @@ def _elementwise(
         whole = size == "nightly" or fmt.name in WHOLE
         if operation.orders >= 3 and base and whole:
             yield from _batch(operation, function, few.mild(), fmt, Mode("third", operation.traced))
-        for traced in _subsets(operation) if whole else ():
+        for traced in _subsets(operation) if _single(operation, fmt, size) else ():
             for kind in ("vjp", "jvp"):
                 yield from _batch(operation, function, few, fmt, Mode(kind, traced))
         if base and _single(operation, fmt, size) and size != "quick" and points.group == "range":
@@ -96,7 +96,7 @@ def _small(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
     else:
         configurations = operation.configurations()
     for number, (shapes, parameters) in enumerate(configurations):
-        if number and not _chosen(number, fmt, size):
+        if number and not _chosen(operation, number, fmt, size):
             continue
         place, function = _place(operation, shapes, parameters, fmt)
         if number:
@@ -112,13 +112,13 @@ def _single(operation: Operation, fmt: Format, size: str) -> bool:
     return size == "nightly" or fmt.name == next((name for name in WHOLE if name in operation.formats), "")
 
 
-def _chosen(number: int, fmt: Format, size: str) -> bool:
-    """Of configurations beside the base: float32, and each ninth in one other format, are asked in a default run."""
-    if size == "nightly" or fmt.name in ("float32", "complex64"):
+def _chosen(operation: Operation, number: int, fmt: Format, size: str) -> bool:
+    """Of configurations beside the base a default run asks all in one format, and some of every nine in the others."""
+    if _single(operation, fmt, size):
         return True
     if size == "quick":
         return False
-    return {1: "float16", 4: "bfloat16", 7: "float64"}.get(number % 9) == fmt.name
+    return {1: "float16", 3: "complex64", 4: "bfloat16", 6: "complex64", 7: "float64"}.get(number % 9) == fmt.name
 
 
 def _base(operation: Operation, function: Function, place: Place, size: str) -> Iterator[Batch]:
@@ -146,16 +146,16 @@ def _base(operation: Operation, function: Function, place: Place, size: str) -> 
         return
     if operation.orders >= 3:
         yield from _batch(operation, function, first, fmt, Mode("third", traced))
-    for subset in _subsets(operation):
-        for kind in ("vjp", "jvp"):
-            yield from _batch(operation, function, first, fmt, Mode(kind, subset))
     if _single(operation, fmt, size):
+        for subset in _subsets(operation):
+            for kind in ("vjp", "jvp"):
+                yield from _batch(operation, function, first, fmt, Mode(kind, subset))
         yield from _variants(operation, function, place, plain, size)
 
 
-# In a default run, the formats in which sets of traced arguments and third derivatives are asked, and in the first that
-# an operation has, layouts and transforms; in the others, values and first derivatives over the whole range, and second
-# ones. Nightly runs try everything everywhere.
+# In a default run, the formats in which all compositions of second derivatives and third ones are asked, and, in the
+# first of them that an operation has, sets of traced arguments, layouts and transforms; in the others, values and first
+# derivatives over the whole range, and second ones. Nightly runs try everything everywhere.
 WHOLE = ("float32", "complex64")
 # For a format, the formats of the other arguments and of the result.
 MIXTURES = {"float16": ("float32", "float32"), "float32": ("bfloat16", "float32"), "bfloat16": ("float16", "float32")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -35,12 +34,12 @@ from audit.watch import during
 BLOCK_NUMBERS = 2**17
 # A column of fewer points gets one opinion of mpmath.
 FEW = 64
-# Of each program so many columns are looked at by mpmath, and of all others every so many-th: the same program is asked
-# at the points of every format.
-FIRST_COLUMNS, EVERY_COLUMN = 2, 4
+# The first column of each program is looked at by mpmath, and of all others every so many-th, if the function is not
+# large: the same program is asked at the points of every format.
+EVERY_COLUMN, LARGE = 8, 500
 # mpmath has no opinion of functions of more operations than this: it takes seconds, and the same functions of fewer
 # elements are asked for too. Their Taylor coefficients are compared all the same.
-LARGEST_OPINION = 5_000
+LARGEST_OPINION = 2_000
 
 
 @contextmanager
@@ -115,7 +114,7 @@ class References:
 
     Every value is enclosed by the reverse sweep on Arb balls (exact rationals where those leave doubt), must overlap
     with the Taylor coefficient of the function itself at every point, and is looked at by mpmath at some: in the first
-    columns of every program, and in a part of all others that the hash of a column chooses. Where they disagree the
+    column of every program, and in a part of all others that the hash of a column chooses. Where they disagree the
     value is INCONCLUSIVE and `disagreements` says so.
 
     The sizes of terms are given where the right value is zero, where the value is a sum (functions of arrays, complex
@@ -136,7 +135,7 @@ class References:
         self._store = Store(folder)
         self._opinions = opinions
         self._clock = Clock()
-        self._columns: Counter[str] = Counter()
+        self._columns: set[str] = set()
         self.computed = 0
         self.reused = 0
         self.tangled = 0
@@ -256,9 +255,10 @@ class References:
         yield from (_hull(corner, outlines) for corner in kept)
 
     def _looked_at(self, name: str, column: Column) -> bool:
-        """Whether mpmath looks at a column: at the first ones of each program, and at a part of the others."""
-        self._columns[column.text] += 1
-        return self._columns[column.text] <= FIRST_COLUMNS or int(name[:8], 16) % EVERY_COLUMN == 0
+        """Whether mpmath looks at a column: at the first of each program, and at a part of the others."""
+        first = column.text not in self._columns
+        self._columns.add(column.text)
+        return first or (int(name[:8], 16) % EVERY_COLUMN == 0 and column.meaning.function.work <= LARGE)
 
     def _ask(
         self, batch: Batch, column: Column, lanes: Enclosures, usual: NDArray[np.bool_]
