@@ -151,11 +151,11 @@ def _parameter() -> list[Batch]:
     return [batch for f in (plain, scaled) for batch in asked(f, [FLOAT32], [SOME])]
 
 
-def _accumulated() -> list[Batch]:
+def _accumulated(*formats: Format) -> list[Batch]:
     # 3000 ones, added one after another in the format: 2048 in float16, 256 in bfloat16.
     f = function("mx.added", lambda x: mx.cumsum(x)[-1], lambda m, x: m.sum(x), elementwise=False)
     numbers = np.ones((1, 3000))
-    return list(asked(f, [FLOAT16, BFLOAT16, FLOAT32], [numbers], rules=("forward",), tolerance=Tolerance(terms=4)))
+    return list(asked(f, formats, [numbers], rules=("forward",), tolerance=Tolerance(terms=4)))
 
 
 def _single_for_double() -> list[Batch]:
@@ -166,6 +166,24 @@ def _single_for_double() -> list[Batch]:
         lambda m, x: m.divide(x, 3),
     )
     return list(asked(f, [FLOAT32, FLOAT64], [SOME], rules=("forward",)))
+
+
+def _single_sums_for_double() -> list[Batch]:
+    # Terms cancel: the errors of float32 are of any size, up to a wrong sign.
+    f = function(
+        "mx.difference",
+        lambda x, y: (x.astype(mx.float32) - y.astype(mx.float32)).astype(x.dtype),
+        lambda m, x, y: m.subtract(x, y),
+        ("x", "y"),
+    )
+    numbers = SOME[:, None] * np.array([1.0, 1.0 + 2.0**-12, 3.0])
+    x, y = numbers.reshape(-1), np.repeat(SOME, 3)
+    return list(asked(f, [FLOAT32, FLOAT64], [x * (1 + 2.0**-30), y], rules=("forward",)))
+
+
+def _lost() -> list[Batch]:
+    f = function("mx.lost", ruled(lambda x: 2 * x, lambda x, g, _: g + mx.nan), lambda m, x: m.multiply(x, 2))
+    return list(asked(f, [FLOAT32, FLOAT16], [SOME], rules=("forward", "vjp")))
 
 
 EXAMPLES = {
@@ -233,8 +251,11 @@ EXAMPLES = {
     ),
     "dropped parameter": Example(_parameter, ("mx.scaled-forward-vjp-jvp-dropped-parameter",)),
     "conjugate": Example(_conjugate, ("mx.cubed-forward-vjp-conjugate",)),
-    "precision of half": Example(_accumulated, ("mx.added-forward-precision",)),
+    "precision of half": Example(lambda: _accumulated(FLOAT16, BFLOAT16, FLOAT32), ("mx.added-forward-precision",)),
+    "precision of half alone": Example(lambda: _accumulated(FLOAT16, BFLOAT16), ("mx.added-forward-precision",)),
     "precision of double": Example(_single_for_double, ("mx.third-forward-precision",)),
+    "precision of double where terms cancel": Example(_single_sums_for_double, ("mx.difference-forward-precision",)),
+    "NaN at ordinary points": Example(_lost, ("mx.lost-vjp-x-value",)),
     "value": Example(
         lambda: list(
             asked(

@@ -41,6 +41,8 @@ EVERYWHERE = (Class.VALUE, Class.DROPPED, Class.CONJUGATE)
 
 _SHAPES = re.compile(r"shape|broadcast|dimension|axis|axes|size|reshape", re.IGNORECASE)
 
+# Groups of points at declared singular points.
+SINGULAR = ("singular", "special")
 # Points of more numbers than this are not looked at for kinks.
 SMALL = 64
 # So far from 1 a point is still ordinary.
@@ -165,6 +167,8 @@ class Classifier:
         if key.singular and reach <= ORDINARY and bucket.most >= 0.5 and self._right_around(key.cell):
             # A wrong member at a kink, a pole that counts for nothing: not what happens beside it.
             return Class.VALUE
+        if key.cell.format in HALF and self._right_in_single(bucket):
+            return Class.PRECISION
         kind = self._number(key.cell, reach)
         return Class.VALUE if kind in BESIDE and self._kinked(bucket) else kind
 
@@ -173,6 +177,15 @@ class Classifier:
         single = self._of(cell._replace(format="float32"))
         other = lookup(cell.format).parts == 1 and single.right_around()
         return other or self._of(cell).right_around()
+
+    def _right_in_single(self, bucket: Bucket) -> bool:
+        """Whether what a run asks in half precision only is right in float32 at the same points, which it can hold."""
+        cell = bucket.key.cell._replace(format="float32")
+        if _question(cell) in self._questions:
+            return False
+        place = place_of(bucket.rows[0][1], self.subjects[cell.case, cell.function])
+        again = self.asker.row(place.in_format(lookup("float32")))
+        return again is not None and again["verdict"] in ("match", "allowed")
 
     def _kinked(self, bucket: Bucket) -> bool:
         """Whether the simplest wrong point is a kink or a tie, at which a wrong member was chosen."""
@@ -213,9 +226,10 @@ class Classifier:
             _clusters(wrong, question.tally.right[place], max(ORDINARY, fmt.emax // GAP)) if wrong is not None else []
         )
         begun = max((start for start in starts if start <= reach), default=reach)
-        if question.right_below(begun, place):
+        if question.right_below(begun, place) or (begun > ORDINARY and not key.singular):
             return Class.RANGE
-        return Class.RANGE if begun > max(ORDINARY, fmt.emax // 4) and not key.singular else Class.POISON
+        singular = key.singular or bucket.rows[0][1]["group"] in SINGULAR
+        return Class.POISON if singular else Class.VALUE
 
     def _number(self, cell: Cell, reach: int) -> Class:
         """The class of wrong numbers of a question at a reach."""
@@ -237,13 +251,16 @@ class Classifier:
             return Class.RANGE
         if question.most == 0:
             # Zero was due everywhere.
-            return Class.VALUE
+            return Class.DROPPED if self._only_with_parameters(cell) else Class.VALUE
         if fmt.parts == 2 and question.most > SHORTER and _is_right(single):
             return Class.CONJUGATE
         if cell.format in HALF and _is_right(single):
             lost = begun >= fmt.emax // 2 - 1 or not question.gradual()
             return Class.RANGE if lost and below else Class.PRECISION
         if cell.format == "float64" and 0 < (question.near or question.most) < SINGLE:
+            return Class.PRECISION
+        if cell.format == "float64" and 0 < question.least < SINGLE and _is_right(single):
+            # Where terms cancel, the errors of float32 are of any size.
             return Class.PRECISION
         if cell.format == "float64" and single.numbers().any():
             return self._number(cell._replace(format="float32"), reach)
