@@ -22,8 +22,13 @@ $(if $(call yes_if,$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11)
 $(if $(call yes_if,$(PYTHON) -c 'import ensurepip; import venv'),,$(error '$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt install python3-venv)))
 endef
 
-audit: $(READY) compiler ## division on stock and patched MLX: before, after and what changed
-	@$(BIN)/gradaudit audit $(ARGS)
+# Division's reports and then the catalogue: what is wrong with one does not keep the other from being audited, unless
+# it was refused or interrupted. A version of MLX without a baseline is audited all the same.
+KNOWN = $(if $(wildcard reports/baselines/$(MLX)-cpu.json),--baseline auto)
+
+audit: $(READY) compiler ## division on stock and patched MLX, then every operation against what is known of it
+	@$(BIN)/gradaudit audit $(ARGS); division=$$?; [ $$division -le 1 ] || exit $$division; \
+	$(BIN)/gradaudit run $(KNOWN) $(ARGS) && exit $$division
 
 test: $(READY) compiler ## the audit's own tests
 	@$(BIN)/python -m pytest $(ARGS)
@@ -39,8 +44,9 @@ lint: $(READY) ## style and types
 compare: $(READY) ## the committed reports: what the patched rule fixes
 	@$(BIN)/gradaudit compare reports/divide-before.json reports/divide-after.json $(ARGS)
 
-nightly: $(READY) compiler ## the audit over all scale families, with the long Hypothesis profile
-	@$(BIN)/gradaudit audit --nightly $(ARGS)
+nightly: $(READY) compiler ## the audit over dense grids in every format and mode, and the long Hypothesis profile
+	@$(BIN)/gradaudit audit --nightly $(ARGS); division=$$?; [ $$division -le 1 ] || exit $$division; \
+	$(BIN)/gradaudit run --nightly $(ARGS) && exit $$division
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -k 'divide and families'
 
 environment: $(READY) ## only create and fill the environment

@@ -182,7 +182,7 @@ def _single_sums_for_double() -> list[Batch]:
 
 
 def _lost() -> list[Batch]:
-    f = function("mx.lost", ruled(lambda x: 2 * x, lambda x, g, _: g + mx.nan), lambda m, x: m.multiply(x, 2))
+    f = function("mx.lost", ruled(lambda x: 2 * x, lambda _, g, __: g + mx.nan), lambda m, x: m.multiply(x, 2))
     return list(asked(f, [FLOAT32, FLOAT16], [SOME], rules=("forward", "vjp")))
 
 

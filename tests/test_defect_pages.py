@@ -12,7 +12,7 @@ import pytest
 from defect_examples import EXAMPLES, found_in, rows_of
 
 from audit.files import write_json
-from audit.report.defect_pages import index, missing_index, table, write_pages
+from audit.report.defect_pages import index, index_page, missing_index, table, write_pages
 from audit.report.defect_strip import COLOURS, strip
 from audit.report.folder import Remarks, write_reports
 from audit.report.json_report import FOUND, SCHEMA_NAME, Series, json_report, read_report
@@ -102,7 +102,12 @@ def test_pages_of_defects_that_are_gone_are_removed(tmp_path: Path, reports: dic
     write_pages(tmp_path, reports["range"])
     (tmp_path / "notes.txt").write_text("kept")
     write_pages(tmp_path, reports["nothing"])
-    assert {path.name for path in tmp_path.iterdir()} == {"missing.md", "conventions.md", "notes.txt"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "index.md",
+        "missing.md",
+        "conventions.md",
+        "notes.txt",
+    }
 
 
 def test_pages_are_the_same_every_time(tmp_path: Path, reports: dict[str, Any]) -> None:
@@ -136,10 +141,11 @@ def test_tables_and_indices() -> None:
         "formats": ["float32", "float16"],
         "safe_band": {"float32": {"low": -3, "high": 4}},
     }
-    assert (
-        "| [`mx.a`](pages/mx.a-vjp-x-range.md) | vjp | x | range | float32, float16 | 2^-3 and 2^4 (float32) |"
-        in index([entry], "pages")
-    )
+    other = entry | {"id": "mx.a-forward-value", "mode": ["forward"], "argument": "", "class": "value"}
+    line = "| `mx.a` | vjp of x: [range](pages/mx.a-vjp-x-range.md); value: [value](pages/mx.a-forward-value.md) |"
+    assert index([entry, other], "pages").splitlines()[2:] == [line]
     assert index([], "pages") == "None."
+    line = "| [`mx.a`](mx.a-vjp-x-range.md) | vjp | x | range | float32, float16 | 2^-3 and 2^4 (float32) |"
+    assert index_page([entry], PLACE).splitlines()[-1] == line
     lacks = [entry | {"mode": ["jvp"], "argument": None}, entry | {"mode": ["vjp"], "argument": "y"}]
     assert missing_index(lacks).splitlines()[-1] == "| `mx.a` | jvp, vjp (y) |"

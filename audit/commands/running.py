@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,7 +72,7 @@ def audit(
     workers: Workers = None,
     accept: Accept = False,
 ) -> None:
-    """Audit stock and patched MLX, and compare them.
+    """Audit the division of stock and of patched MLX, and compare them.
 
     Exit status 0 if stock MLX is wrong exactly where reports/divide-before.json says, and the patched rule nowhere.
     """
@@ -85,6 +86,9 @@ def audit(
     names = ("mlx", after, *(("python",) if nightly and not reason else ()))
     size = size_of(quick=quick, nightly=nightly)
     selection = Selection(keyword, tuple(formats or ()), names, size, seed, cases_only=True)
+    if not _selects(selection) and _selects(replace(selection, cases_only=False)):
+        say("Nothing of division is selected.")
+        return
     done, request = _perform(selection, device, output, after, resume=resume, workers=workers)
     if accept:
         _accept(done, request)
@@ -129,6 +133,16 @@ def run(
         raise typer.Exit(hold(report, known))
     if not all(judged.as_expected for judged in done.judged):
         raise typer.Exit(1)
+
+
+def _selects(selection: Selection) -> bool:
+    """Whether there is anything to do; what cannot be read is told by the plan."""
+    from audit.run import plan
+
+    try:
+        return bool(plan(selection).shards)
+    except AuditError:
+        return False
 
 
 def _perform(

@@ -43,7 +43,7 @@ def batches(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
         single = ((),) * len(operation.arguments)
         existing = [p for p in operation.combinations() if operation.valid(single, p)]
         for number, parameters in enumerate(existing):
-            if not number or _chosen(operation, number, fmt, size):
+            if not number or _chosen(number, fmt, size):
                 yield from _elementwise(operation, parameters, fmt, size, base=number == 0)
     yield from _small(operation, fmt, size)
     for shapes in operation.long:
@@ -96,7 +96,7 @@ def _small(operation: Operation, fmt: Format, size: str) -> Iterator[Batch]:
     else:
         configurations = operation.configurations()
     for number, (shapes, parameters) in enumerate(configurations):
-        if number and not _chosen(operation, number, fmt, size):
+        if number and not _chosen(number, fmt, size):
             continue
         place, function = _place(operation, shapes, parameters, fmt)
         if number:
@@ -112,13 +112,13 @@ def _single(operation: Operation, fmt: Format, size: str) -> bool:
     return size == "nightly" or fmt.name == next((name for name in WHOLE if name in operation.formats), "")
 
 
-def _chosen(operation: Operation, number: int, fmt: Format, size: str) -> bool:
-    """Of configurations beside the base a default run asks all in one format, and some of every nine in the others."""
-    if _single(operation, fmt, size):
+def _chosen(number: int, fmt: Format, size: str) -> bool:
+    """Of configurations beside the base: float32, and each ninth in one other format, are asked in a default run."""
+    if fmt.name in WHOLE or size == "nightly":
         return True
     if size == "quick":
         return False
-    return {1: "float16", 3: "complex64", 4: "bfloat16", 6: "complex64", 7: "float64"}.get(number % 9) == fmt.name
+    return {1: "float16", 4: "bfloat16", 7: "float64"}.get(number % 9) == fmt.name
 
 
 def _base(operation: Operation, function: Function, place: Place, size: str) -> Iterator[Batch]:
@@ -130,7 +130,7 @@ def _base(operation: Operation, function: Function, place: Place, size: str) -> 
         for subset in _subsets(operation):
             yield from _batch(operation, function, alone, fmt, Mode("vjp", subset))
         return
-    plain = arrays.plain(place, 2 if size == "quick" or operation.slow else 3)
+    plain = arrays.plain(place, 3 if size == "nightly" and not operation.slow else 2)
     groups = [plain] if operation.elementwise else [plain, arrays.over_range(place), arrays.special(place)]
     for points in groups:
         if points is not None:

@@ -34,9 +34,9 @@ from audit.watch import during
 BLOCK_NUMBERS = 2**17
 # A column of fewer points gets one opinion of mpmath.
 FEW = 64
-# The first column of each program is looked at by mpmath, and of all others every so many-th, if the function is not
-# large: the same program is asked at the points of every format.
-EVERY_COLUMN, LARGE = 8, 500
+# mpmath looks at the first column of each operation, mode and argument, and at every so many-th of all others, if the
+# function is not large: much the same is asked at the points of every format, and with other parameters.
+EVERY_COLUMN, LARGE = 4, 500
 # mpmath has no opinion of functions of more operations than this: it takes seconds, and the same functions of fewer
 # elements are asked for too. Their Taylor coefficients are compared all the same.
 LARGEST_OPINION = 2_000
@@ -114,8 +114,8 @@ class References:
 
     Every value is enclosed by the reverse sweep on Arb balls (exact rationals where those leave doubt), must overlap
     with the Taylor coefficient of the function itself at every point, and is looked at by mpmath at some: in the first
-    column of every program, and in a part of all others that the hash of a column chooses. Where they disagree the
-    value is INCONCLUSIVE and `disagreements` says so.
+    column of every operation, mode and argument, and in a part of all others that the hash of a column chooses. Where
+    they disagree the value is INCONCLUSIVE and `disagreements` says so.
 
     The sizes of terms are given where the right value is zero, where the value is a sum (functions of arrays, complex
     numbers, a jvp along several arguments), and where the batch's tolerance allows for them. Elsewhere they are NaN.
@@ -135,7 +135,7 @@ class References:
         self._store = Store(folder)
         self._opinions = opinions
         self._clock = Clock()
-        self._columns: set[str] = set()
+        self._kinds: set[tuple[str, str, str]] = set()
         self.computed = 0
         self.reused = 0
         self.tangled = 0
@@ -215,7 +215,7 @@ class References:
         self._clock.lap("convert")
         usual = ~np.concatenate(special)
         for index, (name, column) in enumerate(missing.items()):
-            if self._looked_at(name, column):
+            if self._looked_at(batch, name, column):
                 objections.extend(
                     (index, point, reason) for point, reason in self._ask(batch, column, joined[index], usual)
                 )
@@ -254,10 +254,11 @@ class References:
         self._clock.lap("hulls")
         yield from (_hull(corner, outlines) for corner in kept)
 
-    def _looked_at(self, name: str, column: Column) -> bool:
-        """Whether mpmath looks at a column: at the first of each program, and at a part of the others."""
-        first = column.text not in self._columns
-        self._columns.add(column.text)
+    def _looked_at(self, batch: Batch, name: str, column: Column) -> bool:
+        """Whether mpmath looks at a column: at the first of its kind, and at a part of the others."""
+        kind = (batch.function.name.partition("(")[0], batch.mode.kind, column.argument)
+        first = kind not in self._kinds
+        self._kinds.add(kind)
         return first or (int(name[:8], 16) % EVERY_COLUMN == 0 and column.meaning.function.work <= LARGE)
 
     def _ask(

@@ -33,6 +33,7 @@ def write_pages(folder: Path, report: Mapping[str, Any]) -> list[Path]:
         if picture:
             files[f"{defect['id']}.svg"] = picture
         files[f"{defect['id']}.md"] = page(defect, report["environment"], pictured=bool(picture))
+    files["index.md"] = index_page(report["defects"], report["environment"])
     files["missing.md"] = missing_page(report["missing"], report["environment"])
     files["conventions.md"] = conventions_page(report["conventions"], report["environment"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,24 +96,41 @@ def conventions_page(conventions: Sequence[Entry], environment: Mapping[str, str
 
 
 def index(entries: Sequence[Entry], folder: str) -> str:
-    """The index of defects, a line each.
+    """The index of defects, a line an operation.
 
     Args:
         entries: those of a baseline.
         folder: where their pages are, as the reader of the index reaches it.
     """
+    operations: dict[str, list[str]] = {}
+    for entry in entries:
+        whose = f" of {entry['argument']}" if entry["argument"] else ""
+        link = f"[{entry['class']}]({folder}/{entry['id']}.md)"
+        operations.setdefault(entry["operation"], []).append(f"{_rules(entry)}{whose}: {link}")
+    rows = [[f"`{operation}`", "; ".join(found)] for operation, found in operations.items()]
+    return table(["operation", "defects"], rows) if rows else "None."
+
+
+def index_page(defects: Sequence[Entry], environment: Mapping[str, str]) -> str:
+    """The page that lists all defects, a line each, with formats and safe bands."""
     rows = [
         [
-            f"[`{entry['operation']}`]({folder}/{entry['id']}.md)",
-            _rules(entry),
-            entry["argument"] or "",
-            entry["class"],
-            _list(entry["formats"]),
-            _bands(entry.get("safe_band")),
+            f"[`{defect['operation']}`]({defect['id']}.md)",
+            _rules(defect),
+            defect["argument"] or "",
+            defect["class"],
+            _list(defect["formats"]),
+            _bands(defect.get("safe_band")),
         ]
-        for entry in entries
+        for defect in defects
     ]
-    return table(["operation", "rule", "argument", "class", "formats", "right between"], rows) if rows else "None."
+    heads = ["operation", "rule", "argument", "class", "formats", "right between"]
+    parts = [
+        "# Defects",
+        _place(environment),
+        "See also [missing rules](missing.md) and [conventions](conventions.md).",
+    ]
+    return "\n\n".join([*parts, table(heads, rows) if rows else "None."]) + "\n"
 
 
 def missing_index(entries: Sequence[Entry]) -> str:
