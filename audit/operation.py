@@ -315,10 +315,23 @@ def _text(operation: Operation, parameters: Mapping[str, Any]) -> str:
     # A type of numbers is shown as a user writes it.
     shown = {name: repr(value).replace("mlx.core.", "mx.") for name, value in parameters.items()}
     if operation.text:
-        words = {name: value if isinstance(value, str) else shown[name] for name, value in parameters.items()}
-        return operation.text.format(**words)
+        return operation.text.format(**{name: _Shown(value, shown[name]) for name, value in parameters.items()})
     given = [f"{name}={value}" for name, value in shown.items()]
     return f"{operation.name}({', '.join([*operation.arguments, *given])})"
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A parameter in a text: ``{name!r}`` quotes what is a word, ``{name}`` does not."""
+
+    value: Any
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.value if isinstance(self.value, str) else self.text
 
 
 def _of_kind(kind: Kind, fmt: Format) -> Format:

@@ -47,7 +47,7 @@ def _operation(name: str, shapes: tuple[Shapes, ...], *indices: Any, note: str =
         tolerance=_SUM,
         formats=_ALL,
         valid=_valid,
-        text="x[{index}] = value",
+        text="(y := x + 0, y.__setitem__({index}, value))[0]",
         note=note,
     )
 

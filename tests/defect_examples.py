@@ -255,7 +255,7 @@ EXAMPLES = {
     "precision of half alone": Example(lambda: _accumulated(FLOAT16, BFLOAT16), ("mx.added-forward-precision",)),
     "precision of double": Example(_single_for_double, ("mx.third-forward-precision",)),
     "precision of double where terms cancel": Example(_single_sums_for_double, ("mx.difference-forward-precision",)),
-    "NaN at ordinary points": Example(_lost, ("mx.lost-vjp-x-value",)),
+    "NaN at ordinary points": Example(_lost, ("mx.lost-vjp-x-poison",)),
     "value": Example(
         lambda: list(
             asked(

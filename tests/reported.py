@@ -19,16 +19,19 @@ class Due:
         operations: names of the operations, any of which may carry it: MLX has several doors to one room.
         classes: its class is one of these.
         rules: it shows in one of these rules.
+        formats: it shows in one of these formats; any, if there are none.
     """
 
     operations: tuple[str, ...]
     classes: tuple[str, ...]
     rules: tuple[str, ...] = ("forward", "vjp", "jvp", "second", "vmap")
+    formats: tuple[str, ...] = ()
 
 
-def _due(operations: str, classes: str, rules: str = "") -> Due:
+def _due(operations: str, classes: str, rules: str = "", formats: str = "") -> Due:
     listed = tuple(rules.split()) if rules else ("forward", "vjp", "jvp", "second", "vmap")
-    return Due(tuple(operations.split()), tuple(name.replace("_", " ") for name in classes.split()), listed)
+    kinds = tuple(name.replace("_", " ") for name in classes.split())
+    return Due(tuple(operations.split()), kinds, listed, tuple(formats.split()))
 
 
 _FIRST = "vjp jvp"
@@ -51,7 +54,7 @@ FAILING: dict[str, tuple[Due, ...]] = {
     "convolution with input dilation": (_due("mx.conv_general", "shape", "vjp"),),
     "forward mode of convolution, scatter and gathered products": (
         _due("mx.conv1d mx.conv_general", "missing", "jvp"),
-        _due("mx.array.at mx.array.at.add mx.array.__setitem__", "missing", "jvp"),
+        _due("mx.ArrayAt.add mx.array.__setitem__", "missing", "jvp"),
         _due("mx.gather_mm", "missing", "jvp"),
         _due("mx.segmented_mm", "missing", "vjp"),
     ),
@@ -98,7 +101,8 @@ FAILING: dict[str, tuple[Due, ...]] = {
         _due("mx.rsqrt", "range", _FIRST),
         _due("mx.reciprocal", "range", _FIRST),
     ),
-    "attention mapped over its second axis": (_due("mx.fast.scaled_dot_product_attention", "vmap missing"),),
+    # Attention itself is right over every axis: the report's function adds axes first, and they end up elsewhere.
+    "attention mapped over its second axis": (_due("mx.expand_dims", "vmap"),),
     "softmax of thousands of equal numbers in half precision": (_due("mx.softmax", "precision", "forward"),),
     "the square root of zero in a branch that is not taken": (_due("mx.sqrt", "poison", _FIRST),),
     "the other operations under vmap": (
@@ -122,7 +126,9 @@ PASSING: dict[str, tuple[Due, ...]] = {
         _due("mx.exp mx.log mx.sin mx.cos mx.sqrt mx.square mx.tanh mx.arctan", "conjugate", "jvp"),
     ),
     "gradients of shape operations": (
-        _due("mx.concatenate mx.unflatten mx.roll mx.tril mx.kron mx.pad", "value dropped_parameter shape", "vjp"),
+        _due("mx.concatenate mx.unflatten mx.roll mx.tril mx.kron", "value dropped_parameter shape", "vjp"),
+        # The shape of the derivative by its constant is another matter.
+        _due("mx.pad", "value dropped_parameter", "vjp"),
     ),
     "cross entropy at large logits": (_due("nn.losses.cross_entropy", "value"),),
     "cumprod with zeros": (_due("mx.cumprod", "poison value", "vjp"),),
@@ -131,7 +137,7 @@ PASSING: dict[str, tuple[Due, ...]] = {
     ),
     "second derivatives of layer_norm": (_due("mx.fast.layer_norm mx.fast.rms_norm", "shape value", "second"),),
     "log_softmax at large logits": (_due("nn.log_softmax", "value cancellation", "forward"),),
-    "logcumsumexp of numbers far apart, forward mode": (_due("mx.logcumsumexp", "value", "jvp"),),
+    "logcumsumexp of numbers far apart, forward mode": (_due("mx.logcumsumexp", "value", "jvp", "float32"),),
     "logsumexp along an axis, forward mode": (_due("mx.logsumexp", "shape value", "jvp"),),
     "products that broadcast in float32": (_due("mx.matmul", "precision", "forward"),),
     "reflecting and symmetric padding": (_due("mx.pad", "value dropped_parameter", "vjp"),),

@@ -150,6 +150,8 @@ def test_a_script_that_shows_nothing_wrong_is_not_a_reproducer() -> None:
     assert not reproduced("undefined", "ValueError: something else")[0]
     assert reproduced('print("got  ", "0x0p+0")\nprint("right", "0x1p+0")')[0]
     assert reproduced("raise ValueError('no rule')", "ValueError: no rule")[0]
+    assert reproduced("raise IndexError('axis 5 of 3')", "IndexError: axis 22096 of 3")[0]
+    assert reproduced("raise ValueError('no rule\\nfor this')", "ValueError: no rule")[0]
     assert reproduced("import os; os.abort()", "SIGABRT")[0]
 
 

@@ -56,6 +56,7 @@ def matching(due: Due) -> Iterator[Mapping[str, Any]]:
             entry["operation"] in due.operations
             and entry["class"] in due.classes
             and set(entry["mode"]) & set(due.rules)
+            and (not due.formats or set(entry["formats"]) & set(due.formats))
         ):
             yield entry
 
@@ -63,8 +64,6 @@ def matching(due: Due) -> Iterator[Mapping[str, Any]]:
 @pytest.mark.parametrize("asked", INPUTS, ids=str)
 def test_a_reported_input_is_judged_as_it_was_reported(asked: Input) -> None:
     found = [subject for (_, function), subject in SUBJECTS.items() if function == asked.function]
-    if not found:
-        pytest.skip(f"no case has a function {asked.function!r}")
     (subject,) = found
     assert asked.argument in ("output", *subject.function.arguments)
     row = ASKER.row(place(asked, subject))

@@ -85,7 +85,7 @@ def test_entries_of_a_hessian(mode: str, argument: str, due: float) -> None:
     assert run(entry, "C * a * a * b * b") == ([due], [due])
 
 
-@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "reversed"])
 def test_arrays_in_every_layout(layout: str) -> None:
     matrix = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     changes: dict[str, Any] = {
@@ -97,6 +97,32 @@ def test_arrays_in_every_layout(layout: str) -> None:
     }
     entry = row(**changes, primals=[*matrix, 10.0, 20.0, 30.0], weights=matrix, right=180.0)
     assert run(entry, "a * b") == ([180.0], [180.0])
+
+
+@pytest.mark.parametrize(
+    ("layout", "view"),
+    [("transposed", ".T"), ("strided", "[..., ::2]"), ("reversed", "[..., ::-1]"), ("broadcast", "mx.broadcast_to(")],
+)
+def test_a_layout_is_that_of_the_view_that_was_asked(layout: str, view: str) -> None:
+    entry = row(
+        shapes="x(2,1,2);",
+        layout=layout,
+        mode="forward",
+        traced="",
+        argument="output",
+        primals=[1.0, 2.0] * 2,
+        right=2.0,
+    )
+    entry |= {"element": 3, "weights": []}
+    assert view in script(entry, "x")
+    assert run(entry, "x") == ([2.0], [2.0])
+
+
+def test_all_derivatives_of_a_rule_that_raises_are_computed() -> None:
+    entry = row(traced="a,b", argument="b", primals=[3.0, 2.0], weights=[1.0], right=3.0, verdict="unimplemented")
+    source = script(entry, "a * b")
+    assert "mx.eval(d := " in source
+    assert run(entry, "a * b") == ([3.0], [3.0])
 
 
 def test_gradient_of_a_broadcast_argument() -> None:

@@ -26,8 +26,8 @@ SENTENCES = {
     Class.RANGE: "right near 1, and wrong beyond some exponents: a step on the way leaves the format's range, although "
     "the result lies within it",
     Class.CANCELLATION: "wrong where terms nearly cancel, by more the nearer they are",
-    Class.POISON: "NaN or an infinity at a singular point that should not count: its weight is zero, or it lies in a "
-    "branch that was not taken",
+    Class.POISON: "NaN or an infinity from a term that should not count: at a singular point whose weight is zero, in "
+    "a branch that was not taken, or where 0/0 or inf - inf stands on the way to an ordinary number",
     Class.SHAPE: "of the wrong shape or dtype, or an error about shapes",
     Class.DROPPED: "as if a parameter, or the dependence on an argument, were not there",
     Class.CONJUGATE: "right for real numbers, and wrong for complex ones by a conjugate or a lost imaginary part",

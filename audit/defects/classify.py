@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit.defects.again import Asker, is_wrong, place_of
+from audit.defects.again import Asker, Row, is_wrong, place_of
 from audit.defects.classes import Class
 from audit.defects.defect import rule_of
 from audit.defects.evidence import Bucket, Cell, Evidence, Tally
@@ -29,6 +29,7 @@ from audit.defects.opinion import kinked
 from audit.defects.subjects import Subject, Subjects
 from audit.errors import AuditError
 from audit.formats import lookup
+from audit.report.record import got_format
 
 HALF = ("float16", "bfloat16")
 # NaN and infinities, and the names of everything that is a number.
@@ -41,8 +42,6 @@ EVERYWHERE = (Class.VALUE, Class.DROPPED, Class.CONJUGATE)
 
 _SHAPES = re.compile(r"shape|broadcast|dimension|axis|axes|size|reshape", re.IGNORECASE)
 
-# Groups of points at declared singular points.
-SINGULAR = ("singular", "special")
 # Points of more numbers than this are not looked at for kinks.
 SMALL = 64
 # So far from 1 a point is still ordinary.
@@ -55,6 +54,8 @@ ALIKE = 16.0
 GAP = 3
 # So many reaches within the gap must have been asked.
 AGAIN = 3
+# An error of float32 is at least so many times smaller than one of half precision.
+FINER = 256.0
 # Relative errors below this are those of float32 and its functions.
 SINGLE = 2.0**-18
 
@@ -183,9 +184,12 @@ class Classifier:
         cell = bucket.key.cell._replace(format="float32")
         if _question(cell) in self._questions:
             return False
-        place = place_of(bucket.rows[0][1], self.subjects[cell.case, cell.function])
+        row = bucket.rows[0][1]
+        place = place_of(row, self.subjects[cell.case, cell.function])
         again = self.asker.row(place.in_format(lookup("float32")))
-        return again is not None and again["verdict"] in ("match", "allowed")
+        if again is None:
+            return False
+        return again["verdict"] in ("match", "allowed") or _distance(again) * FINER < _distance(row)
 
     def _kinked(self, bucket: Bucket) -> bool:
         """Whether the simplest wrong point is a kink or a tie, at which a wrong member was chosen."""
@@ -228,8 +232,8 @@ class Classifier:
         begun = max((start for start in starts if start <= reach), default=reach)
         if question.right_below(begun, place) or (begun > ORDINARY and not key.singular):
             return Class.RANGE
-        singular = key.singular or bucket.rows[0][1]["group"] in SINGULAR
-        return Class.POISON if singular else Class.VALUE
+        shorter = key.cell.format == "float64" and 0 < question.least < SINGLE and not key.singular
+        return Class.PRECISION if shorter else Class.POISON
 
     def _number(self, cell: Cell, reach: int) -> Class:
         """The class of wrong numbers of a question at a reach."""
@@ -251,7 +255,7 @@ class Classifier:
             return Class.RANGE
         if question.most == 0:
             # Zero was due everywhere.
-            return Class.DROPPED if self._only_with_parameters(cell) else Class.VALUE
+            return Class.VALUE
         if fmt.parts == 2 and question.most > SHORTER and _is_right(single):
             return Class.CONJUGATE
         if cell.format in HALF and _is_right(single):
@@ -321,6 +325,13 @@ def _question(cell: Cell) -> Cell:
         cell = cell._replace(mode="vjp", argument=cell.traced)
     traced = cell.traced if cell.argument == "output" else ""
     return cell._replace(layout="", wrap="", traced=traced)
+
+
+def _distance(row: Row) -> float:
+    """How far a number is from the right value; infinite if that cannot be told."""
+    if row["error"] is None:
+        return np.inf
+    return float(row["error"] * (got_format(row).ulp(np.float64(row["right"])) if row["right"] else 1.0))
 
 
 def _spoken(verdict: str, message: str) -> Class | None:

@@ -8,6 +8,7 @@ came back in another shape, is confirmed by running the reproducer in a process 
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,8 +24,10 @@ from audit.report import record
 WITHIN = 64.0
 # A difference whose bound is a larger part of the right value than this says nothing.
 SHARP = 0.01
-# Messages are the same if they begin with the same so many characters: numbers may follow.
+# Messages are the same if they begin with the same so many characters. Numbers in them do not matter: an index that was
+# never set is another one each time.
 SAME = 60
+_NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,11 @@ def reproduced(script: str, message: str | None = None, timeout: float = 120.0) 
         return message is not None, f"ended by signal {-done.returncode}"
     said = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode:
-        return message is not None and message[:SAME] in said, said
+        return message is not None and _unnumbered(message)[:SAME] in _unnumbered(done.stderr), said
     lines = dict(line.split(None, 1) for line in done.stdout.splitlines() if " " in line)
     got, right = lines.get("got", ""), lines.get("right", "")
     return message is None and got != right, f"got {got}, right {right}"
+
+
+def _unnumbered(text: str) -> str:
+    return _NUMBER.sub("#", text)

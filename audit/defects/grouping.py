@@ -44,6 +44,7 @@ def group(evidence: Evidence, subjects: Subjects, classify: Callable[[Bucket], C
     own.sort(key=lambda entry: _turn(entry[0].key.cell))
     for bucket, kind, subject in own:
         _put(found, bucket, kind, subject.operation)
+    _join_zeros(found)
     for bucket, kind, subject in others:
         _put_composition(found, bucket, kind, subject)
     _name_missing(found, evidence, subjects)
@@ -64,6 +65,20 @@ def _put(found: Found, bucket: Bucket, kind: Class, operation: str) -> None:
     argument = _argument(found, bucket, kind, operation)
     key = (operation, kind, argument)
     found.setdefault(key, Defect(operation, kind, argument)).buckets.append(bucket)
+
+
+def _join_zeros(found: Found) -> None:
+    """A parameter that is dropped shows as a number where zero is due, too: where it is zero itself."""
+    for (operation, kind, argument), defect in list(found.items()):
+        other = found.get((operation, Class.DROPPED, argument))
+        if kind is not Class.VALUE or other is None:
+            continue
+        functions = {bucket.key.cell.function.partition("(")[0] for bucket in other.buckets}
+        if all(
+            b.key.verdict == "nonzero" and b.key.cell.function.partition("(")[0] in functions for b in defect.buckets
+        ):
+            other.buckets.extend(defect.buckets)
+            del found[operation, kind, argument]
 
 
 def _kind(found: Found, bucket: Bucket, kind: Class, operation: str) -> Class:

@@ -18,6 +18,8 @@ DIGITS = 12
 
 # Verdicts on what an array is, not on what it holds.
 FORMAL = ("shape", "dtype")
+# Verdicts on what was raised.
+RAISED = ("raises", "unimplemented")
 
 _MODULES = {"nn": "mlx.nn", "optim": "mlx.optimizers"}
 
@@ -98,6 +100,9 @@ class _Asked:
             return [*lines, f"got = {row}{element}"]
         if self._kind == "forward":
             return [*lines, f"got = f({', '.join(self._traced)}){element}"]
+        if self._row["verdict"] in RAISED:
+            # MLX is lazy: another derivative than this one may be what cannot be had.
+            return [*lines, f"mx.eval(d := {self._derivative('f')})", f"got = d[{self._position()}]{element}"]
         return [*lines, f"got = {self._derivative('f')}[{self._position()}]{element}"]
 
     def _name_index(self) -> int:
@@ -182,7 +187,13 @@ def _array(x: Input, row: Mapping[str, Any], axis: int | None) -> str:
     if layout == "transposed" and len(shape) > 1:
         return f"{_plain(_transposed(numbers, shape), shape[::-1], dtype)}.T"
     if layout == "strided" and shape:
-        return f"mx.repeat({_plain(numbers, shape, dtype)}, 2, -1)[..., ::2]"
+        # Whoever reads a number that does not belong to the view shows it.
+        return f"mx.stack([r := {_plain(numbers, shape, dtype)}, mx.nan * r], -1).flatten(-2)[..., ::2]"
+    if layout == "reversed" and shape:
+        rows = [numbers[i : i + shape[-1]][::-1] for i in range(0, len(numbers), shape[-1] or 1)]
+        return f"{_plain([number for row in rows for number in row], shape, dtype)}[..., ::-1]"
+    if layout == "broadcast" and shape and numbers and numbers == numbers[: len(numbers) // shape[0]] * shape[0]:
+        return f"mx.broadcast_to({_plain(numbers[: len(numbers) // shape[0]], (1, *shape[1:]), dtype)}, {shape})"
     return _plain(numbers, shape, dtype)
 
 
