@@ -313,11 +313,17 @@ def _function(operation: Operation, parameters: _Frozen, elementwise: bool) -> F
 
 def _text(operation: Operation, parameters: Mapping[str, Any]) -> str:
     # A type of numbers is shown as a user writes it.
-    shown = {name: repr(value).replace("mlx.core.", "mx.") for name, value in parameters.items()}
+    shown = {name: _written(value) for name, value in parameters.items()}
     if operation.text:
         return operation.text.format(**{name: _Shown(value, shown[name]) for name, value in parameters.items()})
     given = [f"{name}={value}" for name, value in shown.items()]
     return f"{operation.name}({', '.join([*operation.arguments, *given])})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value).replace("mlx.core.", "mx.")
 
 
 @dataclass(frozen=True)
