@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from audit.names import Name, canonical, names, version
+from audit.names import Name, canonical, names
 from audit.operation import Operation
 from audit.registry import find_operations
 from audit.signatures import REQUIRED, Parameter, signatures_of
+from audit.versions import SUPPORTED, older, version
 from cases import exempt as lists
-
-SUPPORTED = ("0.32.2", "0.32.4")
-"""The versions of MLX that the list of exemptions is held against, oldest first."""
 
 ENOUGH = 2
 """Values besides the default that a keyword is given."""
@@ -215,9 +213,3 @@ def _is_case(file: str) -> bool:
     """Whether this is a file of ``cases`` with a CASE of its own, e.g. ``"cases/divide.py"``."""
     path = Path(lists.__file__).parents[1] / file
     return file.endswith(".py") and path.exists() and "\nCASE = " in path.read_text(encoding="utf-8")
-
-
-def older(version: str, than: str) -> bool:
-    """Whether a version of MLX comes before another; a suffix such as ``.dev3`` counts for nothing."""
-    first, second = (tuple(int(part) for part in text.split(".")[:3]) for text in (version, than))
-    return first < second

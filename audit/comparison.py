@@ -22,6 +22,7 @@ from audit.reference import Answer, References
 from audit.reference.enclosure import Right, Rounded
 from audit.table import Asked, Compared, tabulate
 from audit.verdict import CODE, MISMATCHES, VERDICTS, Judgement, Verdict, judge
+from audit.versions import lacking, version
 from audit.watch import during
 
 Index = NDArray[np.intp]
@@ -136,6 +137,9 @@ def _ask(batch: Batch, implementation: Implementation) -> tuple[list[modes.Got] 
         return None, Verdict.NOT_RUN, str(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the library raises is a finding
         text = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+        absent = lacking(error, version())
+        if absent:
+            return None, Verdict.NOT_RUN, absent
         # MLX has no float64 on a GPU: the device lacks it, no derivative is wrong.
         if "not supported on the gpu" in text.lower():
             return None, Verdict.NOT_RUN, text

@@ -7,7 +7,6 @@ method of its base class belongs to the class. Constants (``mx.pi``, ``mx.float3
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,11 +38,6 @@ class Name:
     target: Any
     owner: str = ""
     aliases: tuple[str, ...] = ()
-
-
-def version() -> str:
-    """The version of the installed MLX."""
-    return importlib.metadata.version("mlx")
 
 
 @cache

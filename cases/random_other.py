@@ -46,7 +46,9 @@ def _randint(low: mx.array, high: mx.array, shape: tuple[int, ...], dtype: str) 
 
 
 def _permuted(m: Any, x: Any, axis: int) -> Any:  # noqa: ARG001
-    order = np.array(mx.random.permutation(mx.arange(x.shape[axis]), key=_key()))
+    count = x.shape[axis]
+    # Of nothing there is one order, and an older MLX does not survive the question.
+    order = np.array(mx.random.permutation(mx.arange(count), key=_key())) if count else np.array([], int)
     return np.take(x, order, axis)
 
 

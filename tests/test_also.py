@@ -6,9 +6,9 @@ import mlx.core as mx
 import pytest
 from spelling import reached, same_graph
 
-from audit.catalogue import SUPPORTED, older, operations_of_cases, plain
-from audit.names import version
+from audit.catalogue import operations_of_cases, plain
 from audit.operation import Operation
+from audit.versions import SUPPORTED, older, version
 
 pytestmark = pytest.mark.skipif(
     older(version(), SUPPORTED[-1]), reason="cases are written for the newest version, and older ones lack names"

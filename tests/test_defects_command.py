@@ -112,7 +112,7 @@ def test_a_whole_run_writes_its_baseline_and_pages(run: Path, tmp_path: Path, mo
     assert written.name == f"{environment['mlx']}-cpu.json"
     assert [entry["id"] for entry in read_baseline(written)["defects"]] == [NAME]
     assert {path.name for path in (tmp_path / "pages").iterdir()} == {
-        *(f"{NAME}.md", f"{NAME}.svg", "missing.md", "conventions.md")
+        *(f"{NAME}.md", f"{NAME}.svg", "index.md", "missing.md", "conventions.md")
     }
     assert "gradaudit readme" in text
     assert call("defects", str(whole), "--baseline", "auto")[0] == 0

@@ -268,3 +268,23 @@ def test_rows_of_a_failure_hold_the_inputs(fmt: Format) -> None:
     assert first == [
         float(part) for p in batch.primals for part in ([p[0].real, p[0].imag] if fmt.parts == 2 else [p[0]])
     ]
+
+
+def test_what_came_later_is_not_run_by_an_older_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(_a: mx.array, _b: mx.array) -> mx.array:
+        return mx.of_another_time  # type: ignore[attr-defined]
+
+    def untaken(a: mx.array, b: mx.array) -> mx.array:
+        return mx.divide(a, b, of_another_time=1)  # type: ignore[call-overload]
+
+    for divide in (absent, untaken):
+        assert {row["verdict"] for row in rows_of(with_divide(divide))} == {"raises"}
+        with monkeypatch.context() as patched:
+            patched.setattr("audit.comparison.version", lambda: "0.1.2")
+            rows = rows_of(with_divide(divide))
+        assert {row["verdict"] for row in rows} == {"not_run"}
+        assert all(row["message"].startswith("MLX 0.1.2 lacks this: ") for row in rows)
+    # What an older version has, and fails at, is its own fault.
+    monkeypatch.setattr("audit.comparison.version", lambda: "0.1.2")
+    raised = with_divide(lambda a, b: mx.reshape(a, (17,)) / b)
+    assert {row["verdict"] for row in rows_of(raised)} == {"raises"}

@@ -196,7 +196,9 @@ def test_too_many_resolutions_are_not_guessed_at() -> None:
 
 def test_hulls_are_kept_and_read(tmp_path: Any) -> None:
     asked = batch(LARGER, "vjp", (0, 1), [[2.0, 1.0], [2.0, 2.0]], [[3.0, 3.0]])
-    first = References(tmp_path).enclose(asked)
+    kept = References(tmp_path)
+    first = kept.enclose(asked)
+    kept.keep()
     second = References(tmp_path)
     again = second.enclose(asked)
     assert second.computed == 0

@@ -10,9 +10,10 @@ import mlx.core as mx
 import mlx.nn as nn
 import pytest
 
-from audit.catalogue import SUPPORTED, Lists, catalogue, older
-from audit.names import canonical, names, version
+from audit.catalogue import Lists, catalogue
+from audit.names import canonical, names
 from audit.signatures import REQUIRED, from_text, signatures_of
+from audit.versions import SUPPORTED, older, version
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ def list_missing() -> int:
         1 if there is anything to say, else 0.
     """
     from audit.catalogue import catalogue, operations_of_cases
-    from audit.names import names, version
+    from audit.names import names
     from audit.registry import find_cases, find_operations
+    from audit.versions import version
 
     broken = (*find_cases()[1], *find_operations()[1])
     found = catalogue(operations_of_cases())

@@ -72,7 +72,7 @@ def audit(
     workers: Workers = None,
     accept: Accept = False,
 ) -> None:
-    """Audit the division of stock and of patched MLX, and compare them.
+    """Audit division, in stock and in patched MLX, and compare.
 
     Exit status 0 if stock MLX is wrong exactly where reports/divide-before.json says, and the patched rule nowhere.
     """
