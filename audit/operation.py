@@ -317,7 +317,7 @@ def _text(operation: Operation, parameters: Mapping[str, Any]) -> str:
     if operation.text:
         return operation.text.format(**{name: _Shown(value, shown[name]) for name, value in parameters.items()})
     given = [f"{name}={value}" for name, value in shown.items()]
-    return f"{operation.name}({', '.join([*operation.arguments, *given])})"
+    return f"{operation.name.partition('[')[0]}({', '.join([*operation.arguments, *given])})"
 
 
 def _written(value: Any) -> str:

@@ -39,6 +39,6 @@ OPERATIONS = (
         formats=("float16", "bfloat16", "float32"),
         valid=_fits,
         slow=True,
-        text='mx.nan_to_num(a + float("{other}"), nan={nan}, posinf={posinf}, neginf={neginf})',
+        text="mx.nan_to_num(a + {other}, nan={nan}, posinf={posinf}, neginf={neginf})",
     ),
 )

@@ -33,7 +33,7 @@ def _operation(name: str, answers: tuple[int, ...], formats: tuple[str, ...] = R
         orders=1,
         slow=True,
         result="real",
-        text=f'mx.{name}(a + float("{{other}}")).astype(mx.real(a).dtype)',
+        text=f"mx.{name}(a + {{other}}).astype(mx.real(a).dtype)",
     )
 
 

@@ -137,3 +137,16 @@ def test_the_newest_version_is_that_of_the_pages(tmp_path: Path) -> None:
     for version, device in (("0.9.10", "cpu"), ("0.32.4", "gpu"), ("0.32.4", "cpu"), ("0.32.2", "cpu")):
         (tmp_path / name_of(version, device)).write_text("{}")
     assert newest(tmp_path) == tmp_path / "0.32.4-cpu.json"
+
+
+def test_a_sample_is_new_only_where_nothing_is_known() -> None:
+    def sampled(**changes: Any) -> Against:
+        report = {"defects": [entry(id="other", **changes)], "missing": [], "operations": {"mx.a": ["float32"]}}
+        return against(report, {"defects": [entry()], "missing": []}, CATALOGUE, sample=True)
+
+    for changes in ({"class": "value"}, {"argument": "y"}, {"formats": ["float64"]}, {"mode": ["second"]}):
+        assert (sampled(**changes).new, sampled(**changes).exit_status) == ([], 0)
+    for changes in ({"operation": "mx.b"}, {"mode": ["forward"]}, {"mode": ["vmap"]}, {"class": "missing"}):
+        found = sampled(**changes)
+        assert found.new == ["other: It is wrong."]
+        assert (found.gone, found.skipped) == ([], 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,25 @@ def test_every_axis_is_mapped_and_every_argument_left_unmapped() -> None:
     for batch in asked(binary(), FLOAT32, wrap="vmap-in 0,0>0"):
         rows = batch.primals[0]
         assert not np.array_equal(rows[0], rows[1])
+
+
+@pytest.mark.parametrize("fmt", [FLOAT32, FLOAT16, FLOAT64, COMPLEX64], ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("make", [unary, binary, reduction], ids=lambda make: make.__name__)
+def test_a_quick_run_asks_a_part_of_a_default_one(make: Callable[..., Operation], fmt: Format) -> None:
+    operation = make(formats=("float32", "float16", "float64", "complex64"))
+
+    def questions(size: str) -> set[tuple[Any, ...]]:
+        return {
+            (b.function.name, b.mode, b.layout, b.wrap, *(x[i].tobytes() for x in (*b.primals, *b.weights)))
+            for b in batches(operation, fmt, size)
+            for i in range(b.points)
+            if not b.wrap.startswith("vmap-")
+        }
+
+    quick, default = questions("quick"), questions("default")
+    assert quick <= default
+    if make is unary:
+        assert len(quick) < len(default) / 2
 
 
 def test_layouts_subsets_orders_and_mixtures_are_asked() -> None:

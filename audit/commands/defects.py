@@ -45,7 +45,15 @@ def defects(
     if write:
         _write(path, report)
     if baseline:
-        raise typer.Exit(hold(report, baseline_of(baseline, report["environment"]["device"])))
+        known = baseline_of(baseline, report["environment"]["device"])
+        raise typer.Exit(hold(report, known, sample=path.is_dir() and _size(path) == "quick"))
+
+
+def _size(folder: Path) -> str:
+    """The size of a run."""
+    from audit.files import read_json
+
+    return read_json(folder / "plan.json")["selection"]["size"]
 
 
 def in_words(report: Mapping[str, Any], *, everything: bool = False) -> Iterator[str]:
@@ -93,18 +101,22 @@ def known_defects(device: str) -> dict[str, Any]:
     return {entry["id"]: entry for entry in read_baseline(path)["defects"]} if path.exists() else {}
 
 
-def hold(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> int:
+def hold(report: Mapping[str, Any], baseline: Mapping[str, Any], *, sample: bool = False) -> int:
     """Hold a report against a baseline, and say what is new and gone; the exit status.
+
+    Args:
+        report, baseline: as JSON.
+        sample: whether only a part was asked, as in a quick run.
 
     Raises:
         AuditError: the baseline has entries that nothing can match.
     """
-    found = _against(report, baseline)
+    found = _against(report, baseline, sample=sample)
     say(*found.lines())
     return found.exit_status
 
 
-def _against(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> Against:
+def _against(report: Mapping[str, Any], baseline: Mapping[str, Any], *, sample: bool) -> Against:
     from audit.defects.subjects import split_name
     from audit.registry import find_cases, find_operations
     from audit.run.baseline import against
@@ -112,7 +124,7 @@ def _against(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> Against:
     cases, _ = find_cases()
     operations, _ = find_operations()
     catalogue = {*(case.operation for case in cases.values()), *(split_name(name)[0] for name in operations)}
-    return against(report, baseline, catalogue)
+    return against(report, baseline, catalogue, sample=sample)
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:

@@ -130,7 +130,7 @@ def run(
     say(*in_words(report))
     _complete(done)
     if known is not None:
-        raise typer.Exit(hold(report, known))
+        raise typer.Exit(hold(report, known, sample=quick))
     if not all(judged.as_expected for judged in done.judged):
         raise typer.Exit(1)
 

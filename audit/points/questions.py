@@ -66,10 +66,13 @@ def _recorded(batch: Batch, place: Place) -> int:
 def _elementwise(
     operation: Operation, parameters: Mapping[str, Any], fmt: Format, size: str, *, base: bool
 ) -> Iterator[Batch]:
-    scale = {"quick": 0.25, "default": 1.0, "nightly": 3.0}[size] * (0.3 if operation.slow or not base else 1.0)
+    scale = (3.0 if size == "nightly" else 1.0) * (0.3 if operation.slow or not base else 1.0)
     function = operation.function(parameters, elementwise=True)
     made = elementwise.complex_points if fmt.parts == 2 else elementwise.points
     for points in made(operation, fmt, scale):
+        if size == "quick":
+            # Some of a default run's: what is found at them is found there too.
+            points = points.take(slice(None, None, 4))
         yield from _first_order(operation, function, points, fmt)
         few = points.take(slice(None, None, 3))
         if operation.orders >= 2:
@@ -114,10 +117,10 @@ def _single(operation: Operation, fmt: Format, size: str) -> bool:
 
 def _chosen(number: int, fmt: Format, size: str) -> bool:
     """Of configurations beside the base: float32, and each ninth in one other format, are asked in a default run."""
+    if size == "quick":
+        return fmt.name == "float32" and number % 4 == 1
     if fmt.name in WHOLE or size == "nightly":
         return True
-    if size == "quick":
-        return False
     return {1: "float16", 4: "bfloat16", 7: "float64"}.get(number % 9) == fmt.name
 
 
@@ -175,6 +178,12 @@ def _variants(operation: Operation, function: Function, place: Place, plain: Poi
     fmt, mode = place.format, Mode("vjp", operation.traced)
     forward = Mode("forward", ())
     first = plain.take(slice(0, 1))
+    if size == "quick":
+        if operation.mapped:
+            axes = ",".join("0" for _ in place.shapes)
+            for asked in (forward, mode):
+                yield from _batch(operation, function, plain, fmt, asked, wrap=f"vmap-in {axes}>0")
+        return
     if any(len(shape) for shape in place.shapes):
         for layout in VIEWS:
             for asked in (forward, mode):
@@ -183,7 +192,7 @@ def _variants(operation: Operation, function: Function, place: Place, plain: Poi
         for asked in (forward, mode):
             yield from _batch(operation, function, rows, fmt, asked, layout="broadcast")
     yield from _batch(operation, function, first, fmt, mode, wrap="checkpoint")
-    if size != "quick" and not operation.elementwise:
+    if not operation.elementwise:
         yield from _batch(operation, function, plain, fmt, mode, wrap="compile")
     if operation.mapped:
         yield from _mapped(operation, function, place, plain)

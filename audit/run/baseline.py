@@ -125,13 +125,17 @@ def read_baseline(path: Path) -> dict[str, Any]:
     return content
 
 
-def against(report: Mapping[str, Any], baseline: Mapping[str, Any], catalogue: Collection[str]) -> Against:
+def against(
+    report: Mapping[str, Any], baseline: Mapping[str, Any], catalogue: Collection[str], *, sample: bool = False
+) -> Against:
     """Hold a report against a baseline.
 
     Args:
         report: a JSON report.
         baseline: as `read_baseline` gives it.
         catalogue: every operation that a run could ask for.
+        sample: whether the run asked only a part of what the baseline's did. It may tell classes and arguments apart
+            less well, so that what is new must be of another operation or rule, and nothing is gone.
 
     Raises:
         AuditError: an entry is of an operation that no case has, or of a class or rule that does not exist.
@@ -142,12 +146,15 @@ def against(report: Mapping[str, Any], baseline: Mapping[str, Any], catalogue: C
         raise AuditError(f"The baseline has entries that no case can produce: {', '.join(strange)}. Remove them.")
     found = [*report["defects"], *report["missing"]]
     asked = report["operations"]
-    new = [text for defect in found for text in _news(defect, entries)]
+    if sample:
+        new = [_sentence(defect) for defect in found if not any(_akin(defect, entry) for entry in entries)]
+    else:
+        new = [text for defect in found for text in _news(defect, entries)]
     known, gone, skipped = [], [], 0
     for entry in entries:
-        if any(_same(defect, entry) for defect in found):
+        if any((_akin if sample else _same)(defect, entry) for defect in found):
             known.append(entry["id"])
-        elif set(entry["formats"]) & set(asked.get(entry["operation"], ())):
+        elif not sample and set(entry["formats"]) & set(asked.get(entry["operation"], ())):
             gone.append(entry["id"])
         else:
             skipped += 1
@@ -164,6 +171,19 @@ def _same(defect: Entry, entry: Entry) -> bool:
     return alike and told and bool(_families(defect) & _families(entry))
 
 
+def _akin(defect: Entry, entry: Entry) -> bool:
+    """Whether two may be one cause: they are of one operation, and of the value, of derivatives or of vmap."""
+    alike = defect["operation"] == entry["operation"] and (defect["class"] == "missing") == (
+        entry["class"] == "missing"
+    )
+    first = {"first" if name == "second" else name for name in _families(defect)}
+    return alike and bool(first & {"first" if name == "second" else name for name in _families(entry)})
+
+
+def _sentence(defect: Entry) -> str:
+    return f"{defect['id']}: {defect['sentence']}"
+
+
 def _families(entry: Entry) -> set[str]:
     # Of what is missing, the rule is the cause; otherwise the vjp and the jvp of one class are one.
     if entry["class"] == "missing":
@@ -174,7 +194,7 @@ def _families(entry: Entry) -> set[str]:
 def _news(defect: Entry, entries: Sequence[Entry]) -> list[str]:
     same = [entry for entry in entries if _same(defect, entry)]
     if not same:
-        return [f"{defect['id']}: {defect['sentence']}"]
+        return [_sentence(defect)]
     known = {name: {x for entry in same for x in entry[name]} for name in ("formats", "mode")}
     formats = [name for name in defect["formats"] if name not in known["formats"]]
     rules = [name for name in defect["mode"] if name not in known["mode"]]
