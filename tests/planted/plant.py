@@ -43,7 +43,7 @@ class At:
     wraps: tuple[str, ...] = ("",)
     function: str = ""
     layouts: tuple[str, ...] = ("contiguous",)
-    size: str = "quick"
+    size: str = "default"
     empty: bool = True
 
     def asks(self, batch: Batch) -> bool:
