@@ -1,0 +1,1 @@
+"""Kernels that train: written here, and audited by the same engine as MLX's own operations."""
