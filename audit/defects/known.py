@@ -36,9 +36,9 @@ def recognised(defect: Defect, entry: Mapping[str, Any], subjects: Subjects, ask
     if row is None or not is_wrong(row) or row["verdict"] != content["verdict"]:
         return None
     text = subject.function.text
-    methods = Confirmation([Method(**method) for method in entry["second_method"]])
-    line = entry["safe_band_scales"] or ""
-    return Finding(defect, row, text, script(row, text), {}, line, methods, kept=entry["safe_band"])
+    methods = Confirmation([Method(**method) for method in entry.get("second_method", ())])
+    line = entry.get("safe_band_scales") or ""
+    return Finding(defect, row, text, script(row, text), {}, line, methods, kept=entry.get("safe_band") or {})
 
 
 def _subject(defect: Defect, function: str, subjects: Subjects) -> Subject | None:
