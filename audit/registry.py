@@ -39,7 +39,7 @@ def find_cases() -> tuple[dict[str, Case], tuple[Broken, ...]]:
         name = f"{cases.__name__}.{info.name}"
         try:
             case = getattr(importlib.import_module(name), "CASE", None)
-        except Exception as error:  # noqa: BLE001  one broken file must not stop the others
+        except (Exception, SystemExit) as error:  # noqa: BLE001  one broken file must not stop the others
             broken.append(broken_by(error, name))
             continue
         if isinstance(case, Case):
@@ -62,7 +62,7 @@ def find_operations() -> tuple[dict[str, tuple[str, Operation]], tuple[Broken, .
         name = f"{cases.__name__}.{info.name}"
         try:
             operations = getattr(importlib.import_module(name), "OPERATIONS", ())
-        except Exception:  # noqa: BLE001, S112  `find_cases` says why
+        except (Exception, SystemExit):  # noqa: BLE001, S112  `find_cases` says why
             continue
         if not isinstance(operations, tuple):
             message = f"OPERATIONS is of type {type(operations).__name__}: make it a tuple of audit.operation.Operation"
@@ -92,7 +92,7 @@ def case(name: str) -> Case:
     return found[name]
 
 
-def broken_by(error: Exception, module: str) -> Broken:
+def broken_by(error: BaseException, module: str) -> Broken:
     """What a case file raised, and where in it.
 
     Args:

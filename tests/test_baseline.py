@@ -128,7 +128,27 @@ def test_foreign_baselines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="no baseline"):
         read_baseline(tmp_path / "a.json")
     write_json(tmp_path / "a.json", {"schema": "gradaudit/baseline/1", "defects": [{"id": "x"}], "missing": []})
-    with pytest.raises(AuditError, match="an entry lacks operation"):
+    with pytest.raises(AuditError, match="entry 0 of defects lacks operation"):
+        read_baseline(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"defects": None, "missing": []}, "has no list of defects"),
+        ({"defects": []}, "has no list of missing"),
+        ({"defects": [None], "missing": []}, "entry 0 of defects is NoneType, not an object"),
+        ({"defects": [entry(operation=["mx.a"])], "missing": []}, "has no text as operation"),
+        ({"defects": [entry(), entry(**{"class": "bogus"})], "missing": []}, "entry 1 of defects is of class 'bogus'"),
+        ({"defects": [], "missing": [entry(mode=["bogus"])]}, "entry 0 of missing has mode"),
+        ({"defects": [entry(formats=["float99"])], "missing": []}, "a list of float32, float16"),
+        ({"defects": [entry(formats=None)], "missing": []}, "has formats None"),
+    ],
+    ids=str,
+)
+def test_a_damaged_baseline_says_where(content: dict[str, Any], said: str, tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"schema": "gradaudit/baseline/1"} | content)
+    with pytest.raises(AuditError, match=said):
         read_baseline(tmp_path / "a.json")
 
 

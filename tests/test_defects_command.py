@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,30 @@ def test_a_part_of_a_run_is_not_written(run: Path) -> None:
         call("defects", str(run / "before.json"), "--write")
 
 
+def test_only_an_untouched_run_of_mlx_is_trusted(run: Path, tmp_path: Path) -> None:
+    report = read_json(run / "before.json")
+    command._trusted(run, report)
+    with pytest.raises(AuditError, match="asked mlx.divide: only a run of mlx makes a baseline"):
+        command._trusted(run, report | {"implementation": "mlx+divide"})
+    changed = tmp_path / "changed"
+    shutil.copytree(run, changed)
+    plan = read_json(run / "plan.json")
+    write_json(changed / "plan.json", plan | {"selection": plan["selection"] | {"keyword": ""}})
+    with pytest.raises(AuditError, match="is not as it was written: "):
+        command._trusted(changed, report)
+
+
+def test_an_edited_report_is_refused(run: Path, tmp_path: Path) -> None:
+    report = read_json(run / "before.json")
+    for changes in ({"defects": None}, {"operations": 5}, {"defects": [{"id": "x"}]}):
+        write_json(tmp_path / "edited.json", report | changes)
+        with pytest.raises(AuditError, match="is not as the audit writes it"):
+            call("defects", str(tmp_path / "edited.json"))
+
+
 def test_a_whole_run_writes_its_baseline_and_pages(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "BASELINES", tmp_path / "baselines")
+    monkeypatch.setattr(command, "_trusted", lambda *_: None)
     monkeypatch.setattr(command, "PAGES", tmp_path / "pages")
     plan = read_json(run / "plan.json")
     whole = tmp_path / "whole"
@@ -125,6 +148,7 @@ def test_a_reproducer_that_shows_nothing_keeps_everything_from_being_written(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "BASELINES", tmp_path / "baselines")
+    monkeypatch.setattr(command, "_trusted", lambda *_: None)
     report, plan = read_json(run / "before.json"), read_json(run / "plan.json")
     report["defects"][0]["reproducer"] = 'print("got  ", "0x1p+0")\nprint("right", "0x1p+0")\n'
     whole = tmp_path / "whole"

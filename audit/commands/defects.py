@@ -40,7 +40,14 @@ def defects(
     from audit.run.folders import latest
 
     path = where or latest(RUNS, finished=True)
-    report = read_report(path / "before.json" if path.is_dir() else path)
+    try:
+        _defects(path, read_report(path / "before.json" if path.is_dir() else path), baseline, write=write)
+    except (LookupError, TypeError, AttributeError) as error:
+        message = f"{path} is not as the audit writes it ({type(error).__name__}: {error}). Run the audit again."
+        raise AuditError(message) from error
+
+
+def _defects(path: Path, report: Mapping[str, Any], baseline: str, *, write: bool) -> None:
     say(*in_words(report, everything=True))
     if write:
         _write(path, report)
@@ -137,6 +144,7 @@ def _write(path: Path, report: Mapping[str, Any]) -> None:
     selection = read_json(path / "plan.json")["selection"]
     if selection["keyword"] or selection["formats"] or selection["size"] == "quick":
         raise AuditError("Only a whole run makes a baseline: leave out -k, --format and --quick.")
+    _trusted(path, report)
     _reproduce(report)
     environment = report["environment"]
     target = BASELINES / name_of(environment["mlx"], environment["device"])
@@ -145,6 +153,26 @@ def _write(path: Path, report: Mapping[str, Any]) -> None:
     if newest(BASELINES) == target:
         pages = write_pages(PAGES, report)
         say(f"written: {len(pages)} files in {near(PAGES)}. Write README.md anew: gradaudit readme")
+
+
+def _trusted(path: Path, report: Mapping[str, Any]) -> None:
+    """Refuse a run that is not as it was written, that lacks a part, or that asked patched MLX.
+
+    Raises:
+        AuditError: it is one of these.
+    """
+    from audit.report.verify import verify
+    from audit.run.outcome import Outcome
+    from audit.store import Store
+
+    problems = verify(path)
+    if problems:
+        raise AuditError(f"{near(path)} is not as it was written: {problems[0]}")
+    failures = Outcome.from_text(Store(path).sealed_remarks()).failures
+    if failures:
+        raise AuditError(f"A part of {near(path)} failed, and makes no baseline: {failures[0]}")
+    if report["implementation"] != "mlx":
+        raise AuditError(f"{near(path)} asked {report['implementation']}: only a run of mlx makes a baseline.")
 
 
 def _raised(entry: Mapping[str, Any]) -> str | None:

@@ -24,15 +24,19 @@ def recognised(defect: Defect, entry: Mapping[str, Any], subjects: Subjects, ask
         subjects: what rows are about.
         asker: asks again.
     """
+    try:
+        return _recognised(defect, entry, subjects, asker)
+    except (LookupError, TypeError, AttributeError, ValueError, AuditError):
+        # Of an earlier form of the case or of the baseline: it is shrunk anew.
+        return None
+
+
+def _recognised(defect: Defect, entry: Mapping[str, Any], subjects: Subjects, asker: Asker) -> Finding | None:
     content = entry.get("shrunk")
     subject = _subject(defect, content["function"], subjects) if content else None
     if content is None or subject is None or content["verdict"] in ("crash", "hang"):
         return None
-    try:
-        row = asker.row(place_of(record.from_json(content), subject), witness=True)
-    except (AuditError, ValueError):
-        # Of an earlier form of the case.
-        return None
+    row = asker.row(place_of(record.from_json(content), subject), witness=True)
     if row is None or not is_wrong(row) or row["verdict"] != content["verdict"]:
         return None
     text = subject.function.text

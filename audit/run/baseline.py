@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from audit.defects.classes import Class
+from audit.defects.defect import FORMATS, RULES
 from audit.errors import AuditError
 from audit.files import read_json, write_json
 
 SCHEMA_NAME = "gradaudit/baseline/1"
 
 # What an entry keeps of a defect: enough to tell it again, and to show it in a line.
+_ANEW = "Write it anew: gradaudit defects --write"
 _KEPT = ("id", "operation", "mode", "argument", "class", "formats", "sentence")
 
 # What was found out about it, and need not be found out again.
@@ -118,11 +121,32 @@ def read_baseline(path: Path) -> dict[str, Any]:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("schema") != SCHEMA_NAME:
         raise AuditError(f"{path} is no baseline. Write one with: gradaudit defects --write")
-    for entry in (*content["defects"], *content["missing"]):
-        absent = [name for name in _KEPT if name not in entry]
-        if absent:
-            raise AuditError(f"{path}: an entry lacks {', '.join(absent)}. Write it anew: gradaudit defects --write")
+    for part in ("defects", "missing"):
+        if not isinstance(content.get(part), list):
+            raise AuditError(f"{path} has no list of {part}. {_ANEW}")
+        for place, entry in enumerate(content[part]):
+            objection = _objection(entry)
+            if objection:
+                raise AuditError(f"{path}: entry {place} of {part} {objection}. {_ANEW}")
     return content
+
+
+def _objection(entry: Any) -> str:
+    """What is wrong with an entry; empty if nothing is."""
+    if not isinstance(entry, dict):
+        return f"is {type(entry).__name__}, not an object"
+    absent = [name for name in _KEPT if name not in entry]
+    if absent:
+        return f"lacks {', '.join(absent)}"
+    words = [name for name in ("id", "operation", "class", "sentence") if not isinstance(entry[name], str)]
+    if words or not isinstance(entry["argument"], str | None):
+        return f"has no text as {(words or ['argument'])[0]}"
+    if entry["class"] not in set(Class):
+        return f"is of class {entry['class']!r}, which does not exist"
+    for name, known in (("mode", RULES), ("formats", FORMATS)):
+        if not isinstance(entry[name], list) or not set(map(str, entry[name])) <= set(known):
+            return f"has {name} {entry[name]!r}: a list of {', '.join(known)} is due"
+    return ""
 
 
 def against(

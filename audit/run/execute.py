@@ -216,7 +216,7 @@ def run_and_write(
     """
     try:
         table, outcome = session.run(shard, blame, spool)
-    except Exception as error:  # noqa: BLE001  what a case does wrong must not stop the others
+    except (Exception, SystemExit) as error:  # noqa: BLE001  what a case does wrong must not stop the others
         broken = broken_by(error, shard.module)
         return Outcome(failures=[f"{shard.label} could not be run: {broken.message} ({broken.place})"])
     with during("writing"):

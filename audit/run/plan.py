@@ -165,7 +165,7 @@ def plan(selection: Selection) -> Plan:
                 for shard in _shards(case, fmt, selection)
                 if shard.selected
             )
-        except Exception as error:  # noqa: BLE001  one broken case must not stop the others
+        except (Exception, SystemExit) as error:  # noqa: BLE001  one broken case must not stop the others
             broken = (*broken, broken_by(error, f"cases.{case.name}"))
     if not selection.series_only and not selection.cases_only:
         shards.extend(s for s in (_of_operation(o, m, selection) for m, o in operations.values()) if s.selected)
