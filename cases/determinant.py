@@ -7,6 +7,27 @@ import mlx.core as mx
 from audit.operation import REAL_FORMATS, Homogeneous, Operation, Values
 from cases.matrices import ELIMINATION, EXPONENTS, NEAR, moved, moved_exactly, text
 
+_WIDE, _HALF = ("float32", "float64"), ("float16", "bfloat16")
+# The scaled matrix is one of the format, and its determinant is not.
+_SMALL = {"exponent": (0, 8, -8)}
+
+
+def _slogdet(part: str, formats: tuple[str, ...], exponents: dict[str, tuple[int, ...]], note: str) -> Operation:
+    index = ("sign", "log").index(part)
+    return Operation(
+        name=f"mx.linalg.slogdet[{part}{note}]",
+        arguments=("a",),
+        call=lambda a, exponent: mx.linalg.slogdet(moved(a, exponent))[index],
+        body=lambda m, a, exponent: m.slogdet(moved_exactly(m, a, exponent))[index],
+        shapes=(((2, 2),), ((3, 3),), ((1, 1),), ((2, 2, 2),)),
+        parameters=exponents,
+        values={"a": NEAR["a"]},
+        tolerance=ELIMINATION,
+        formats=formats,
+        text=text(f"mx.linalg.slogdet(A)[{index}]"),
+    )
+
+
 OPERATIONS = (
     Operation(
         name="mx.linalg.det",
@@ -18,29 +39,10 @@ OPERATIONS = (
         tolerance=ELIMINATION,
         formats=REAL_FORMATS,
     ),
-    Operation(
-        name="mx.linalg.slogdet[log]",
-        arguments=("a",),
-        call=lambda a, exponent: mx.linalg.slogdet(moved(a, exponent))[1],
-        body=lambda m, a, exponent: m.slogdet(moved_exactly(m, a, exponent))[1],
-        shapes=(((2, 2),), ((3, 3),), ((1, 1),), ((2, 2, 2),)),
-        parameters=EXPONENTS,
-        values={"a": NEAR["a"]},
-        tolerance=ELIMINATION,
-        formats=REAL_FORMATS,
-        text=text("mx.linalg.slogdet(A)[1]"),
-    ),
-    Operation(
-        name="mx.linalg.slogdet[sign]",
-        arguments=("a",),
-        call=lambda a, exponent: mx.linalg.slogdet(moved(a, exponent))[0],
-        body=lambda m, a, exponent: m.slogdet(moved_exactly(m, a, exponent))[0],
-        shapes=(((2, 2),), ((3, 3),)),
-        parameters=EXPONENTS,
-        values={"a": NEAR["a"]},
-        tolerance=ELIMINATION,
-        formats=REAL_FORMATS,
-        text=text("mx.linalg.slogdet(A)[0]"),
+    *(
+        _slogdet(part, formats, exponents, note)
+        for formats, exponents, note in ((_WIDE, EXPONENTS, ""), (_HALF, _SMALL, ", in half precision"))
+        for part in ("sign", "log")
     ),
     Operation(
         name="mx.linalg.cross",
